@@ -6,7 +6,6 @@ import fc from 'fast-check';
 import { pointCompress, pointFromScalar } from 'tiny-secp256k1';
 import { addressOfNode, suiAddressCodec } from './address-codec.ts';
 
-/** The address of an ed25519 key, from the documentation of the Sui SDK. */
 const KNOWN = '0xa2d14fad60c56049ecf75246a481934691214ce413e6a8ae2fe6834c173a6133';
 const FROM_MNEMONIC =
   'film crazy soon outside stand loop subway crumble thrive popular green nuclear struggle pistol arm wife phrase warfare march wheat nephew ask sunny firm';

@@ -5,13 +5,10 @@ import { parseCoinType } from './coin-type.ts';
 
 const FORM = /^0x[0-9a-fA-F]{64}$/;
 const CANONICAL = /^0x[0-9a-f]{64}$/;
-/**
- * The chain's own packages and objects have small numbers as addresses (0x2, 0x5, 0xdee9 …). No known key hashes to
- * an address with 24 leading zero bytes, so a payment to one is lost.
- */
+/** Packages and objects of the chain itself have small numbers as addresses. A payment to one is lost. */
 const OF_THE_CHAIN = /^0x0{48}/;
 const ZERO_ADDRESS = `0x${'0'.repeat(64)}`;
-/** Signature scheme flag, hashed before the public key (Sui docs: "Derive addresses"). */
+/** Hashed before the public key (Sui docs: "Derive addresses"). */
 const SECP256K1_FLAG = 0x01;
 const COMPRESSED_BYTES = 33;
 const UNCOMPRESSED_BYTES = 65;
@@ -19,10 +16,7 @@ const UNCOMPRESSED_MARK = 0x04;
 
 const blake2b = await createBLAKE2b(256);
 
-/**
- * Sui addresses: `0x` and exactly 64 hex digits. The SDK would pad shorter ones with zeros; this codec rejects them.
- * There is no checksum: any other 64 digits are a valid address too.
- */
+/** `0x` and exactly 64 hex digits: the SDK would pad shorter ones with zeros. There is no checksum. */
 export const suiAddressCodec: AddressCodec = {
   family: 'SUI',
 
@@ -58,9 +52,7 @@ export const suiAddressCodec: AddressCodec = {
   },
 };
 
-/**
- * Canonical form of an address in a node's answer, including the chain's own packages and zero. Undefined if invalid.
- */
+/** Accepts the chain's own packages and zero. Undefined if invalid. */
 export function addressOfNode(text: string): Address | undefined {
   if (CANONICAL.test(text)) return text as Address;
   return FORM.test(text) ? (text.toLowerCase() as Address) : undefined;

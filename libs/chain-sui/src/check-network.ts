@@ -9,9 +9,9 @@ import type { SuiSource, SuiSources } from './sui-sources.ts';
 import { readServiceHead } from './sui-sources.ts';
 
 export type SourceLack =
-  /** The source has no coin metadata, like an archive. Its coins are not checked. */
+  /** No coin metadata, like an archive. The coins are not checked. */
   | 'COINS_MISSING'
-  /** The source answers without balance changes. Without another source no payment is seen. */
+  /** Without another source no payment is seen. */
   | 'BALANCE_CHANGES_MISSING';
 
 export type SourceFinding = FoundInSource<SourceLack>;
@@ -22,10 +22,9 @@ export interface NetworkCheck {
   readonly onFinding: (finding: SourceFinding) => void;
 }
 
-/** Newest checkpoints that the check reads. */
 const LOOKED_AT = 8;
 
-/** Checks chain and tokens of every source and tries the reader's calls. Throws as checkSources. */
+/** Also tries the reader's calls. Throws as checkSources. */
 export async function checkNetwork(
   sources: SuiSources,
   check: NetworkCheck,
@@ -53,7 +52,7 @@ async function tryReading(source: SuiSource, check: NetworkCheck, options: ReadO
   }
 }
 
-/** A wrong coin type or number of decimals would book wrong amounts, so the check throws TOKEN_MISMATCH. */
+/** A wrong coin type or number of decimals would book wrong amounts. */
 async function checkTokens(
   source: SuiSource,
   { tokens, onFinding }: NetworkCheck,

@@ -5,16 +5,15 @@ import { CHECKPOINT_MASK, decodeCheckpoint } from './decode-checkpoint.ts';
 import type { SuiSource } from './sui-sources.ts';
 
 /**
- * The newest checkpoints of one source, as its subscription delivers them. Reading at the head then needs no request.
- * A checkpoint missing here (stream cut, silent, or with a gap) is requested instead.
+ * The newest checkpoints of one source, as its subscription delivers them: reading at the head then needs no request. A
+ * missing checkpoint (stream cut, silent, or with a gap) is requested instead.
  */
 export interface CheckpointTail {
   get(height: number): SuiCheckpoint | undefined;
-  /** Like get, but waits briefly for a checkpoint that is at most 4 ahead of the newest one. */
+  /** Waits briefly for a checkpoint that is at most 4 ahead of the newest one. */
   await(height: number, signal: AbortSignal | undefined): Promise<SuiCheckpoint | undefined>;
-  /** The newest checkpoint, if it arrived recently enough to represent the head. */
+  /** Only if it arrived recently enough to represent the head. */
   newest(): SuiCheckpoint | undefined;
-  /** Drops all checkpoints, because they contradict another answer of the source. */
   clear(): void;
   /** Subscribes, and reconnects until `signal` is aborted. Never rejects. */
   run(onCheckpoint: (checkpoint: SuiCheckpoint) => void, signal: AbortSignal): Promise<void>;
@@ -22,22 +21,18 @@ export interface CheckpointTail {
 
 export interface CheckpointTailDeps {
   readonly source: SuiSource;
-  /** Coin types whose balance changes are kept; see decodeCheckpoint. */
+  /** Coin types whose balance changes are kept. */
   readonly coins: ReadonlySet<string>;
   readonly blockTimeMs: number;
-  /** Called when a subscription fails or delivers an unusable checkpoint. */
   readonly onFault: (error: unknown) => void;
-  /** Monotonic clock. */
   readonly nowMs: () => number;
 }
 
-/** Upper bounds; whichever is reached first applies. */
 const CHECKPOINTS_KEPT = 64;
 const TRANSACTIONS_KEPT = 20_000;
 /** Silence after which a subscription counts as broken. SUI makes about four checkpoints a second. */
 const SILENCE_MS_MIN = 5_000;
 const SILENCE_BLOCKS = 20;
-/** The newest checkpoint represents the head for this many block times. */
 const FRESH_BLOCKS = 4;
 /** Sources deliver the same checkpoint some moments apart; `await` bridges that. */
 const AWAITED_AHEAD = 4;
@@ -112,7 +107,7 @@ function follow(
     async open({ subscription }, call, alive) {
       const stream = subscription.subscribeCheckpoints({ readMask: CHECKPOINT_MASK }, call);
       const broken = Promise.withResolvers<never>();
-      // A callback, not an iterator: each message is handled when it arrives, so no queue builds up.
+      // A callback instead of an iterator, so no queue builds up.
       stream.responses.onMessage(({ checkpoint: raw }) => {
         try {
           const checkpoint = decodeCheckpoint(raw, coins);
@@ -135,7 +130,6 @@ interface Kept {
   clear(): void;
 }
 
-/** The last checkpoints within the bounds, all of one history. */
 function createKept(): Kept {
   const kept = new Map<number, SuiCheckpoint>();
   let newest: SuiCheckpoint | undefined;
@@ -154,7 +148,7 @@ function createKept(): Kept {
     take(checkpoint) {
       const { height, parentHash } = checkpoint.header;
       const parent = kept.get(height - 1);
-      // Another node behind the same URL has another history, so the earlier checkpoints are dropped.
+      // Another node behind the same URL has another history.
       const isOther = parent !== undefined && parent.header.hash !== parentHash;
       if (isOther || (newest !== undefined && height <= newest.header.height)) clear();
       kept.set(height, checkpoint);

@@ -7,10 +7,7 @@ import type { SuiCheckpoint } from './decode-checkpoint.ts';
 const [PAYER, OTHER] = ['a', 'b'].map((digit) => `0x${digit.repeat(64)}` as Address) as [Address, Address];
 const USDC = `0x${'d'.repeat(64)}::usdc::USDC`;
 
-/**
- * Transfers of a transaction that PAYER sent and paid the gas for (negative: a storage rebate), with these balance
- * changes.
- */
+/** PAYER sent the transaction and paid the gas (negative: a storage rebate). */
 function given(gasMist: bigint, changes: readonly (readonly [Address, string, bigint])[]) {
   const transaction = {
     txHash: 'tx',
@@ -28,7 +25,7 @@ function given(gasMist: bigint, changes: readonly (readonly [Address, string, bi
 
 test('does not count a storage rebate as a transfer', () => {
   expect(given(-5n, [[PAYER, SUI_COIN_TYPE, 5n]])).toEqual([]);
-  // PAYER received less than the rebate, because part of it was paid to OTHER.
+  // PAYER received less than the rebate, because a part was paid to OTHER.
   expect(
     given(-5n, [
       [PAYER, SUI_COIN_TYPE, 2n],

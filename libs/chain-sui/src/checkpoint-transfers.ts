@@ -6,14 +6,13 @@ import { contractOf, SUI_COIN_TYPE } from './coin-type.ts';
 import type { BalanceChange, SuiCheckpoint, SuiTransaction } from './decode-checkpoint.ts';
 import type { Proof, Reading } from './reading.ts';
 
-/** More than a transaction can write objects or change balances. Multiplier of `indexInBlock`. */
+/** More than a transaction can change. Multiplier of `indexInBlock`. */
 const CHANGES_PER_TRANSACTION = 2 ** 20;
 const ZERO_ADDRESS = `0x${'0'.repeat(64)}` as Address;
 
 /**
- * The transfers of a checkpoint, ascending: the net amount of each configured coin that each address received in each
- * successful transaction, as coins or in its address balance. The payer is the address that gave most of the coin,
- * which need not be the sender.
+ * Ascending: the net amount of each configured coin that each address received in each successful transaction, as coins
+ * or in its address balance. `from` is the address that gave most of the coin, not always the sender.
  */
 export function transfersOf(
   { proofs }: Pick<Reading, 'proofs'>,
@@ -36,7 +35,7 @@ export function transfersOf(
         to: change.address,
         amountBaseUnits: baseUnits(change.amount),
       };
-      // The proof is kept weakly: most candidates are strangers' transfers, and their proofs are never requested.
+      // Kept weakly: most candidates are strangers' transfers, whose proofs are never requested.
       proofs.set(candidate, { transaction, change, isVerified });
       found.push(candidate);
     }
@@ -44,7 +43,7 @@ export function transfersOf(
   return found;
 }
 
-/** A storage rebate, which the gas payer receives from the chain. The gas costs of the transaction contain it. */
+/** The chain pays a storage rebate to the gas payer. The gas costs of the transaction contain it. */
 function isGivenBack(
   { gasOwner, gasMist }: SuiTransaction,
   { address, coinType, amount }: BalanceChange,

@@ -10,7 +10,6 @@ export interface CheckpointsPerCall {
 /** Bounds memory: checkpoints of both sources wait for comparison, of a dozen calls at once. */
 const TRANSACTIONS_PER_CALL = 2_000;
 const CHECKPOINTS_MIN = 4;
-/** Assumed transactions per checkpoint before any was read. */
 const ASSUMED_TRANSACTIONS = 100;
 /** Weights of the moving average: it rises at once with busy checkpoints and falls slowly with quiet ones. */
 const [RISE, FALL] = [1 / 4, 1 / 64];

@@ -1,15 +1,13 @@
 import type { TokenContract } from '@opentill/chain/transfer';
 
-/** `<package>::<module>::<struct>`; leading zeros of the package are optional. */
 const COIN_TYPE = /^0x([0-9a-fA-F]{1,64})::([a-zA-Z_][a-zA-Z0-9_]*)::([a-zA-Z_][a-zA-Z0-9_]*)$/;
 
-/** SUI itself, in canonical form. As a TokenContract it is null, the native coin. */
+/** As a TokenContract it is null, the native coin. */
 export const SUI_COIN_TYPE = `0x${'2'.padStart(64, '0')}::sui::SUI` as TokenContract;
 
 /**
- * Canonical form of a coin type, as nodes write it: `0x` and all 64 lower-case hex digits of the package. Undefined
- * if `text` is not a type, or has type parameters, which no stablecoin has. Compare the whole text: anyone can
- * publish a package with a module `usdc` and a struct `USDC`.
+ * Canonical form: `0x` and all 64 lower-case hex digits of the package. Undefined for types with parameters, which no
+ * stablecoin has. Compare the whole text: anyone can publish a module `usdc` with a struct `USDC`.
  */
 export function parseCoinType(text: string): TokenContract | undefined {
   const [, digits, module, name] = COIN_TYPE.exec(text) ?? [];
@@ -17,13 +15,9 @@ export function parseCoinType(text: string): TokenContract | undefined {
   return `0x${digits.toLowerCase().padStart(64, '0')}::${module}::${name}` as TokenContract;
 }
 
-/** Canonical package; type parameters, if any, may have any form. */
 const CANONICAL = /^0x[0-9a-f]{64}::/;
 
-/**
- * Canonical form of a coin type in a node's answer. Nodes write the canonical form; another form of the same type is
- * accepted. Types with parameters stay unchanged, since no configured coin has any. Undefined if `text` is not a type.
- */
+/** Accepts every form of a type. Types with parameters stay unchanged, since no configured coin has any. */
 export function coinTypeOfNode(text: string): TokenContract | undefined {
   if (CANONICAL.test(text) || text.includes('<')) return text as TokenContract;
   return parseCoinType(text.startsWith('0x') ? text : `0x${text}`);
@@ -33,7 +27,6 @@ export function coinTypeOf(contract: TokenContract | null): TokenContract {
   return contract ?? SUI_COIN_TYPE;
 }
 
-/** The inverse of coinTypeOf; `coinType` must be canonical. */
 export function contractOf(coinType: TokenContract): TokenContract | null {
   return coinType === SUI_COIN_TYPE ? null : coinType;
 }

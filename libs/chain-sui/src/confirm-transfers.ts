@@ -10,11 +10,7 @@ import type { SuiSource, SuiSources } from './sui-sources.ts';
 
 type Evidence = ReadonlyMap<number, SuiCheckpoint>;
 
-/**
- * Checks candidates against the balance changes of their transactions; see ChainReader.confirmTransfers. A candidate
- * that this reader has already read from as many sources as required needs no further request: the checkpoint is the
- * proof.
- */
+/** A candidate that was read from as many sources as required needs no request: the checkpoint is the proof. */
 export async function confirmTransfers(
   reading: Reading,
   sources: SuiSources,
@@ -85,7 +81,6 @@ function requireInCheckpoint(
     );
 }
 
-/** The transfer on which all sources agree; undefined if none shows it. Throws if they differ. */
 function agreedOn(
   reading: Reading,
   evidences: readonly Evidence[],

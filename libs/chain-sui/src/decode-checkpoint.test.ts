@@ -186,7 +186,7 @@ describe('transfers of a checkpoint', () => {
       `${C}:${SUI}`,
       `${C}:${USDC}`,
     ]);
-    // The same holds for a single transaction, which decides the outcome of an own payment.
+    // The same for a single transaction, which decides the outcome of an own payment.
     expect(decodeTransaction(executed([[B, '0x2::sui::SUI', '4']])).changes).toEqual([
       { address: B, coinType: SUI, amount: 4n },
     ]);

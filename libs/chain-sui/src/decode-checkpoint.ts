@@ -8,7 +8,6 @@ import { proveCheckpoint, type CheckpointProof } from './proving/prove-checkpoin
 import type { SuiHeader } from './sui-header.ts';
 import type { RawBalanceChange, RawCheckpoint, RawTransaction } from './told-checkpoint.ts';
 
-/** Net change of one address's balance of one coin by a transaction. */
 export interface BalanceChange {
   readonly address: Address;
   readonly coinType: TokenContract;
@@ -18,34 +17,31 @@ export interface BalanceChange {
 export interface SuiTransaction {
   readonly txHash: TxHash;
   readonly sender: Address;
-  /** The gas payer: the sender, or a sponsor, who has signed too. */
+  /** The sender, or a sponsor, who has signed too. */
   readonly gasOwner: Address;
   readonly succeeded: boolean;
-  /** Gas cost in MIST; negative if the storage rebate exceeds the cost. */
+  /** In MIST; negative if the storage rebate exceeds the cost. */
   readonly gasMist: bigint;
-  /** Sorted by address and coin type. */
   readonly changes: readonly BalanceChange[];
 }
 
 export interface TransactionWithoutChanges {
   readonly txHash: TxHash;
-  /** Zero gas cost, so only a payment must have changed a balance. */
+  /** No gas cost: it changed a balance only if it is a payment. */
   readonly isFree: boolean;
 }
 
-/** A checkpoint as one source returns it, without the chain's own transactions. */
+/** As one source returns it, without the chain's own transactions. */
 export interface SuiCheckpoint {
   readonly header: SuiHeader;
-  /** Undefined if the source returned no bytes to check it by. */
   readonly proof: CheckpointProof | undefined;
   /** Includes the chain's own transactions. */
   readonly count: number;
-  /** Transactions whose balance changes the node may have omitted; see requireBalanceChanges. */
+  /** The node may have omitted their balance changes; see requireBalanceChanges. */
   readonly withoutChanges: readonly TransactionWithoutChanges[];
-  /** A transaction with a balance change of any coin; the last one. */
+  /** The last transaction with a balance change of any coin. */
   readonly withChanges: TxHash | undefined;
   readonly transactions: readonly (SuiTransaction & {
-    /** Index in the checkpoint. */
     readonly place: number;
   })[];
 }
@@ -69,7 +65,7 @@ const TRANSACTION_PATHS = [
 
 const PROOF_PATHS = ['summary.bcs', 'contents.bcs'];
 
-/** Read masks. A node leaves a field that is not requested unset, without an error. */
+/** Read masks. Nodes leave a field that is not requested unset, without an error. */
 export const HEADER_MASK = { paths: HEADER_PATHS };
 export const CHECKPOINT_MASK = {
   paths: [...HEADER_PATHS, ...PROOF_PATHS, ...TRANSACTION_PATHS.map((path) => `transactions.${path}`)],
@@ -80,10 +76,9 @@ export const CONTENTS_MASK = {
 };
 export const TRANSACTION_MASK = { paths: [...TRANSACTION_PATHS, 'checkpoint'] };
 
-/** 32 bytes in base58. */
 const DIGEST = /^[1-9A-HJ-NP-Za-km-z]{32,44}$/;
 const AMOUNT = /^-?[0-9]{1,39}$/;
-/** 32 zero bytes, the parent digest of checkpoint 0. */
+/** Parent digest of checkpoint 0: 32 zero bytes. */
 const NO_DIGEST = '1'.repeat(32);
 /** Sender of the chain's own transactions: prologues, settlements, ends of epochs. */
 const SYSTEM_SENDER = `0x${'0'.repeat(64)}`;
@@ -92,10 +87,7 @@ export function isDigest(text: string): boolean {
   return DIGEST.test(text);
 }
 
-/**
- * Decodes a header requested with HEADER_MASK or more. Throws INCONSISTENT_ANSWER, also for another height than
- * `wanted`.
- */
+/** Requested with HEADER_MASK or more. Throws INCONSISTENT_ANSWER, also for another height than `wanted`. */
 export function decodeHeader(
   checkpoint: Omit<RawCheckpoint, 'transactions' | 'contents'> | undefined,
   wanted?: number,
@@ -131,10 +123,7 @@ export function plainHeader({ height, hash, parentHash, timeSeconds, epoch }: Su
   return { height, hash, parentHash, timeSeconds, epoch };
 }
 
-/**
- * Decodes a checkpoint with its transactions. Keeps only balance changes of `coins` (undefined: all). Throws
- * INCONSISTENT_ANSWER. It does not detect omitted balance changes; requireBalanceChanges does.
- */
+/** Keeps only balance changes of `coins` (undefined: all). Omitted ones are detected by requireBalanceChanges. */
 export function decodeCheckpoint(
   raw: RawCheckpoint | undefined,
   coins: ReadonlySet<string> | undefined,
@@ -144,7 +133,7 @@ export function decodeCheckpoint(
   return checkpointOf(header, raw ?? {}, raw?.transactions ?? [], coins);
 }
 
-/** See decodeCheckpoint. @param raw contains the bytes that prove the checkpoint, if the node returned them */
+/** `raw` contains the bytes that prove the checkpoint, if the node returned them. */
 export function checkpointOf(
   header: SuiHeader,
   raw: Pick<RawCheckpoint, 'summary' | 'contents'>,
@@ -167,7 +156,7 @@ export function checkpointOf(
   return { header, proof, count: executed.length, withoutChanges, withChanges, transactions };
 }
 
-/** True if the node shows no balance change for a transaction that succeeded or cost gas, and so normally has one. */
+/** A transaction that succeeded or cost gas normally has balance changes. */
 export function hasNoChanges(
   { balanceChanges }: RawTransaction,
   { succeeded, gasMist }: Pick<SuiTransaction, 'succeeded' | 'gasMist'>,
@@ -175,10 +164,7 @@ export function hasNoChanges(
   return balanceChanges.length === 0 && (succeeded || gasMist !== 0n);
 }
 
-/**
- * Decodes a transaction requested with TRANSACTION_MASK. A node without an index of balance changes omits them
- * without an error; see hasNoChanges.
- */
+/** A node without an index of balance changes omits them without an error; see hasNoChanges. */
 export function decodeTransaction(
   { digest, transaction, effects, balanceChanges }: RawTransaction,
   coins?: ReadonlySet<string>,
@@ -225,7 +211,6 @@ function decodeChanges(
 ): readonly BalanceChange[] {
   const changes: BalanceChange[] = [];
   for (const { address, coinType: rawCoinType = '', amount } of raw) {
-    // Nodes use the canonical form, so configured coins are usually found without parsing.
     const named = coins?.has(rawCoinType) === true ? rawCoinType : coinTypeOfNode(rawCoinType);
     if (named === undefined)
       throw unfit('a balance change has no valid coin type', { ...context, rawCoinType });
@@ -248,7 +233,7 @@ function decodeChanges(
   return changes;
 }
 
-/** The equal string of `few`, so that only one copy stays in memory. */
+/** Returns the string of `few`, so that only one copy stays in memory. */
 function sameOf<T extends string>(few: Iterable<T>, text: string): T | undefined {
   for (const one of few) if (one === text) return one;
   return undefined;

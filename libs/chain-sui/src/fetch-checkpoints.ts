@@ -20,9 +20,8 @@ import type { FetchMethod, FetchMethods } from './ways-of-reading.ts';
 
 const METHODS: readonly FetchMethod[] = ['list', 'get', 'contents'];
 const METHOD_KEPT_MS = 60_000;
-/** Parallel requests where checkpoints are requested one by one. */
 const AT_ONCE = 8;
-/** A missing checkpoint this far below the newest one was pruned; nodes behind one URL are closer together. */
+/** A missing checkpoint this far below the newest was pruned; nodes behind one URL are closer together. */
 const PRUNED_BELOW_HEAD = 100;
 
 export function createFetchMethods(nowMs: () => number): FetchMethods {
@@ -41,7 +40,6 @@ export function createFetchMethods(nowMs: () => number): FetchMethods {
   };
 }
 
-/** Uses the best method that the source offers. If the source rejects it, tries the next one. */
 export async function fetchCheckpoints(
   reading: Reading,
   source: SuiSource,
@@ -103,7 +101,7 @@ async function fetchList(
       };
       found.length = before;
       let fault: Error | undefined;
-      // Decode each message when it arrives: the decoded checkpoint is much smaller.
+      // The decoded checkpoint is much smaller than the message.
       await listCheckpointBytes(request, call, (message) => {
         if (fault !== undefined) return;
         try {
@@ -165,7 +163,7 @@ async function fetchByContents(
   return checkpointOf(header, response.checkpoint ?? {}, whole, coins);
 }
 
-/** See LookBack. Each call continues below the previous one, so a stretch without changes of any length is passed. */
+/** Each call continues below the previous one, so a stretch without changes of any length is passed. */
 async function lookBack(
   reading: Reading,
   source: SuiSource,
@@ -213,7 +211,6 @@ async function whyNotFound(
   );
 }
 
-/** Calls `work` for each height, AT_ONCE in parallel. Returns the results in order. */
 async function mapHeights<T>(
   { from, to }: BlockRange,
   options: ReadOptions,

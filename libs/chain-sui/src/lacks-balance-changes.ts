@@ -1,6 +1,5 @@
 import { isReaderError } from '@opentill/chain/reader-error';
 
-/** See requireBalanceChanges. */
 export function lacksBalanceChanges(error: unknown): boolean {
   return isReaderError(error, 'INCONSISTENT_ANSWER') && error.context['lacksBalanceChanges'] === true;
 }

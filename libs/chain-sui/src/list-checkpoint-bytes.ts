@@ -12,7 +12,6 @@ export type ListCheckpointBytes = (
 /** The transport only calls `fromBinary` of a message type. */
 const AS_IT_IS = { fromBinary: (bytes: Uint8Array) => bytes } as unknown as Method['O'];
 
-/** Uses the SDK's transport for framing, but not its message decoder; see read-checkpoint-bytes.ts. */
 export function createListCheckpointBytes(
   transport: GrpcWebFetchTransport,
   ledger: Ledger,

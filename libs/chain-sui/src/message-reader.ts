@@ -4,19 +4,18 @@ import { readerError } from '@opentill/chain/reader-error';
 const [VARINT, LENGTH_DELIMITED] = [0, 2] as const;
 const WIRE_TYPES = 8;
 
-/** Tag of a varint field: field number and wire type (https://protobuf.dev/programming-guides/encoding). */
+/** Varint: field number and wire type (https://protobuf.dev/programming-guides/encoding). */
 export function numberTag(field: number): number {
   return field * WIRE_TYPES + VARINT;
 }
 
-/** Tag of a length-delimited field: text, bytes or an embedded message. */
 export function lengthTag(field: number): number {
   return field * WIRE_TYPES + LENGTH_DELIMITED;
 }
 
 /**
- * Reads strings as Latin-1. All strings that are compared are ASCII, and any other character makes a string differ
- * from them. A transaction has twelve strings; the library's UTF-8 decoder took most of the decoding time.
+ * Reads strings as Latin-1: the library's UTF-8 decoder took most of the decoding time. All strings that are compared
+ * are ASCII, and any other character makes a string differ from them.
  */
 class AsciiReader extends BinaryReader {
   readonly #bytes: Buffer;
@@ -34,7 +33,6 @@ class AsciiReader extends BinaryReader {
   }
 }
 
-/** Throws INCONSISTENT_ANSWER if the bytes are malformed. */
 export function readMessage<T>(bytes: Uint8Array, read: (reader: BinaryReader, end: number) => T): T {
   try {
     return read(new AsciiReader(bytes), bytes.length);
@@ -43,7 +41,7 @@ export function readMessage<T>(bytes: Uint8Array, read: (reader: BinaryReader, e
   }
 }
 
-/** Reads fields up to `end`. `take` reads the value of a tag and returns true, or returns false to skip it. */
+/** `take` reads the value of a tag and returns true, or returns false to skip it. */
 export function readFields(reader: BinaryReader, end: number, take: (tag: number) => boolean): void {
   while (reader.pos < end) {
     const tag = reader.uint32();
@@ -52,7 +50,6 @@ export function readFields(reader: BinaryReader, end: number, take: (tag: number
   if (reader.pos !== end) throw new RangeError('a field crosses the end of its message');
 }
 
-/** Reads the length of an embedded message and returns the position of its end. */
 export function endOfInner(reader: BinaryReader): number {
   const length = reader.uint32();
   const end = reader.pos + length;

@@ -39,7 +39,7 @@ test('does not assume one owner when the node returns no effects', () => {
 
 const [EMPTY, WITH_CHANGES] = ['empty', 'withChanges'] as TxHash[];
 
-/** A node that answers for each digest with the given fields and otherwise without balance changes. */
+/** Answers for each digest with the given fields, otherwise without balance changes. */
 function aSource(shown: Readonly<Record<string, Partial<GrpcTypes.ExecutedTransaction>>>): SuiSource {
   const batchGetTransactions = ({ digests }: { readonly digests: readonly string[] }) =>
     Promise.resolve({
@@ -68,14 +68,12 @@ const checkpoint = (
 const shownBy = (source: SuiSource, height = 1): ShownChanges =>
   new WeakMap([[source, [{ height, txHash: WITH_CHANGES! }]]]);
 const changes = [{ address: '0xa', coinType: '0x2::sui::SUI', amount: '1' }];
-/** Zero gas cost, and an empty coin given to another address. */
 const emptyCoin = { effects: effects([object(COIN, A, B)]) };
 const lacks = { code: 'INCONSISTENT_ANSWER', context: { lacksBalanceChanges: true } };
 
 test('accepts an empty coin given away from a node that shows changes elsewhere', async () => {
   const source = aSource({ empty: emptyCoin, withChanges: { balanceChanges: changes } });
-  // Changes in the same checkpoint; in one read before; in an older one of the same reading; in one found by looking
-  // back.
+  // Changes in the same checkpoint; in one read before; in an older one of the same call; in one found by looking back.
   await requireBalanceChanges(source, [checkpoint(1, [EMPTY], WITH_CHANGES)], new WeakMap(), {});
   const shown: ShownChanges = new WeakMap();
   await requireBalanceChanges(source, [checkpoint(1, [], WITH_CHANGES)], shown, {});
@@ -97,7 +95,7 @@ test('accepts gas paid exactly from a shared object if the node shows other chan
     const source = aSource({ empty: own, withChanges: { balanceChanges: changes } });
     await requireBalanceChanges(source, [checkpoint(2, [EMPTY], WITH_CHANGES, false)], new WeakMap(), {});
     await requireBalanceChanges(source, [checkpoint(2, [EMPTY], undefined, false)], shownBy(source), {});
-    // Its effects look the same as those of a node that omits balance changes.
+    // Its effects look like those of a node that omits balance changes.
     const without = aSource({ empty: own });
     await expect(
       requireBalanceChanges(without, [checkpoint(2, [EMPTY], undefined, false)], shownBy(without), {}),
@@ -120,7 +118,6 @@ test('checks more transactions without changes than fit into one call', async ()
   const shown = Object.fromEntries(gifts.map((gift) => [gift, emptyCoin]));
   const source = aSource({ ...shown, withChanges: { balanceChanges: changes } });
   await requireBalanceChanges(source, [checkpoint(2, gifts)], shownBy(source), {});
-  // The last one is checked like the first.
   const hiding = aSource({
     ...shown,
     [gifts.at(-1)!]: { ...emptyCoin, balanceChanges: changes },

@@ -21,7 +21,7 @@ export interface ShownChange {
  */
 export type ShownChanges = WeakMap<SuiSource, readonly ShownChange[]>;
 
-/** Stretches read at the same time: the head, catching up, reading again, and spare ones. */
+/** The head, catching up, reading again, and spare ones. */
 const STRETCHES_MAX = 8;
 
 /** Reads checkpoints below `height`, nearest first, and further ones at each call. Empty when there are no more. */
@@ -56,7 +56,7 @@ export async function requireBalanceChanges(
   const shown = checkpoints.flatMap(changeShownBy).toSorted((a, b) => a.height - b.height);
   const newest = shown.at(-1);
   if (newest !== undefined) shownChanges.set(source, withNewest(before, newest));
-  // A checkpoint that shows the changes of one transaction comes from a node that has the index for it.
+  // A checkpoint that shows the changes of one transaction comes from a node with the index for it.
   const unproven = checkpoints.filter(
     ({ withChanges, withoutChanges }) => withChanges === undefined && withoutChanges.length > 0,
   );
@@ -82,7 +82,6 @@ function changeShownBy({ header: { height }, withChanges: txHash }: SuiCheckpoin
   return txHash === undefined ? [] : [{ height, txHash }];
 }
 
-/** Replaces the change before it, which belongs to the same stretch. */
 function withNewest(before: readonly ShownChange[], newest: ShownChange): readonly ShownChange[] {
   const lower = before.filter(({ height }) => height <= newest.height).slice(0, -1);
   const higher = before.filter(({ height }) => height > newest.height);
@@ -90,8 +89,8 @@ function withNewest(before: readonly ShownChange[], newest: ShownChange): readon
 }
 
 /**
- * The transactions not proven to have no balance changes. Each call also requests `known`, whose changes the node has
- * shown: one call is answered by one node, even if several share the URL.
+ * Each call also requests `known`, whose changes the node has shown: one node answers one call, even if several share
+ * the URL.
  */
 async function withoutProof(
   source: SuiSource,
@@ -123,10 +122,7 @@ function showsChanges(executed: GrpcTypes.ExecutedTransaction | undefined): bool
   return (executed?.balanceChanges.length ?? 0) > 0;
 }
 
-/**
- * True if the changed coins and balances belong to one owner at most. False without a status, because the node then
- * returned no effects.
- */
+/** True if the changed coins and balances belong to at most one owner. False if the node returned no effects. */
 export function movesOfOneOwner(effects: GrpcTypes.TransactionEffects | undefined): boolean {
   if (effects?.status === undefined) return false;
   return new Set(effects.changedObjects.flatMap(ownersOf)).size <= 1;

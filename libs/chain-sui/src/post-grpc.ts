@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { Agent as HttpAgent, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 
-/** Measured during the HTTP exchanges of one call, whether or not it succeeds. */
+/** Measured during the exchanges of one call, also of one that fails. */
 export interface Traffic {
   /** Body sizes on the wire. */
   requestBytes: number;
@@ -14,21 +14,19 @@ export interface Traffic {
   status: number | undefined;
   /** At least one request opened a connection, which may lead to another node behind the URL. */
   newConnection: boolean;
-  /** The chain identifier in the response headers; undefined if absent. */
+  /** From the response headers. */
   chainId: string | undefined;
   retryAfterMs: number | undefined;
 }
 
 export interface PostLimits {
-  /** Limit for the answer, in bytes; for a subscription, for the bytes between two frames (see `frameRead`). */
+  /** Limit of the answer; for a subscription, of the bytes between two frames (see `frameRead`). */
   readonly bytesMax: number;
 }
 
 export interface PostGrpc {
-  /** For GrpcWebOptions.fetch. */
   readonly fetch: typeof fetch;
   readonly traffic: Traffic;
-  /** Resets the byte count after a frame of a subscription. */
   frameRead(): void;
 }
 
@@ -37,14 +35,13 @@ export type OpenPostGrpc = (limits: PostLimits) => PostGrpc;
 const CONNECTIONS_MAX = 16;
 const IDLE_CONNECTIONS_MAX = 8;
 const TCP_KEEP_ALIVE_MS = 30_000;
-/** Resends per request; there are no more idle connections that may turn out to be closed. */
+/** There are no more idle connections that may turn out to be closed. */
 const RESENDS_MAX = IDLE_CONNECTIONS_MAX;
 const SERVICE_AND_METHOD = /([^/.]+\/[^/]+)$/;
 
 /**
- * Posts gRPC-web requests to one node over keep-alive connections. Unlike the global fetch, it recognises new
- * connections, counts and limits bytes, follows no redirect, and resends a request that was lost on a connection
- * closed while idle.
+ * Posts gRPC-web requests to one node. Unlike the global fetch, it recognises new connections, counts and limits bytes,
+ * follows no redirect, and resends a request that was lost on a connection closed while idle.
  */
 export function createPostGrpc(secure: boolean): OpenPostGrpc {
   const pool = {
@@ -81,7 +78,6 @@ export function createPostGrpc(secure: boolean): OpenPostGrpc {
       const options = { headers: own, ...(signal === null || signal === undefined ? {} : { signal }) };
       const response = await send({ begin: () => begin(url, options), usedBefore }, payload, traffic);
       noteAnswer(traffic, response);
-      // The only fields that the SDK's transport reads.
       return {
         status: response.statusCode ?? 0,
         statusText: response.statusMessage ?? '',
@@ -114,11 +110,10 @@ function noTraffic(): Traffic {
 
 interface Wire {
   readonly begin: () => ClientRequest;
-  /** Sockets that have carried a request before. */
   readonly usedBefore: WeakSet<Socket>;
 }
 
-/** Sends a request again if the server closed the idle connection at that moment: it has not read the request. */
+/** Sends again if the server closed the idle connection at that moment: it has not read the request. */
 async function send({ begin, usedBefore }: Wire, body: Buffer, traffic: Traffic): Promise<IncomingMessage> {
   for (let resends = 0; ; resends += 1) {
     traffic.requestBytes += body.byteLength;

@@ -6,8 +6,6 @@ import { decodeCheckpoint } from './decode-checkpoint.ts';
 import { checkpointBytesIn, readCheckpointBytes } from './read-checkpoint-bytes.ts';
 import type { RawCheckpoint } from './told-checkpoint.ts';
 
-// Compares the hand-written reader with the SDK's reader on arbitrary checkpoints, valid and malformed.
-
 const USDC = `0x${'a1'.repeat(32)}::usdc::USDC`;
 const SUI = `0x${'2'.padStart(64, '0')}::sui::SUI`;
 const DIGESTS = [
@@ -16,7 +14,7 @@ const DIGESTS = [
 ];
 const ADDRESSES = ['a', 'b', 'c', 'd', 'e', '0'].map((digit) => `0x${digit.repeat(64)}`);
 
-/** Checkpoints of a correct node, or of one with missing and malformed fields. */
+/** From a correct node, or from one with missing and malformed fields. */
 function checkpointsOf(isCorrect: boolean) {
   const or = <T>(good: fc.Arbitrary<T>, bad: fc.Arbitrary<T>) => (isCorrect ? good : fc.oneof(good, bad));
   const given = <T>(value: fc.Arbitrary<T>) =>
@@ -88,7 +86,6 @@ function checkpointsOf(isCorrect: boolean) {
 const [correct, arbitrary] = [checkpointsOf(true), checkpointsOf(false)];
 const checkpoint = fc.oneof(correct, arbitrary);
 
-/** Removes unset fields, which the message does not contain. */
 function withoutUnset(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutUnset);
   if (value instanceof Uint8Array) return new Uint8Array(value); // toEqual tells a Buffer from a Uint8Array
@@ -107,7 +104,7 @@ const messageOf = (fields: unknown): Uint8Array =>
     }),
   );
 
-/** The decoded checkpoint, or the reason why it is rejected. */
+/** The reason if the checkpoint is rejected. */
 function outcomeOf(read: () => RawCheckpoint | undefined, coins: ReadonlySet<string> | undefined): unknown {
   try {
     return decodeCheckpoint(read(), coins, 7);

@@ -9,11 +9,10 @@ import type {
   RawTransaction,
 } from './told-checkpoint.ts';
 
-// Reads only the needed fields of a checkpoint from its bytes. Catching up reads a hundred thousand transactions a
-// second, and the SDK's reflection-based reader makes some twenty objects for each. Field numbers are those of sui.rpc.v2;
-// a test compares this reader with the SDK's.
+// Reads only the needed fields of a checkpoint. Catching up reads a hundred thousand transactions a second, and the
+// SDK's reflection-based reader makes some twenty objects for each. Field numbers are those of sui.rpc.v2; a test
+// compares this reader with the SDK's.
 
-/** The checkpoint in a ListCheckpointsResponse; undefined if it has none. */
 export function checkpointBytesIn(message: Uint8Array): Buffer | undefined {
   return readMessage(message, (reader, end) => {
     let found: Uint8Array | undefined;
@@ -34,7 +33,6 @@ const CHECKPOINT = {
   transactions: lengthTag(6),
 } as const;
 
-/** Reads a sui.rpc.v2.Checkpoint. Throws INCONSISTENT_ANSWER if the bytes are malformed. */
 export function readCheckpointBytes(bytes: Uint8Array): RawCheckpoint {
   return readMessage(bytes, readCheckpoint);
 }
@@ -57,7 +55,7 @@ function readCheckpoint(reader: BinaryReader, end: number): RawCheckpoint {
   return { sequenceNumber, digest, summary, contents, transactions };
 }
 
-/** Field numbers that the summary and the contents share: the BCS message, and its bytes. */
+/** Fields of both summary and contents: the BCS message, and its bytes. */
 const BCS = { field: lengthTag(1), value: lengthTag(2) } as const;
 
 function readBcs(reader: BinaryReader, end: number): RawBytes | undefined {

@@ -14,7 +14,7 @@ const digestOf = (height: number): string =>
     .slice(0, 43)
     .replaceAll('0', 'A');
 
-/** A source with checkpoints of one system transaction each, whose totals are higher by `moreTransactions`. */
+/** One system transaction per checkpoint; totals are higher by `moreTransactions`. */
 function aSource(label: string, moreTransactions: number): SuiSource {
   const getCheckpoint = ({
     checkpointId,
@@ -61,7 +61,6 @@ it('compares transaction totals only within one source', async () => {
   const [ours, theirs] = [await read(honest, 5), await read(byzantine, 5)];
   await expect(read(honest, 6)).resolves.toMatchObject({ header: { height: 6 } });
   await expect(read(byzantine, 6)).resolves.toMatchObject({ header: { height: 6 } });
-  // The difference appears when both sources are compared.
   expect(isSame(ours, theirs)).toBe(false);
   expect(isSame(ours, await read(aSource('other', 100), 5))).toBe(true);
 });

@@ -11,14 +11,11 @@ import type { BlockRange, Reading } from './reading.ts';
 import type { SuiSource } from './sui-sources.ts';
 
 export interface CheckpointOptions extends ReadOptions {
-  /** Requests the checkpoints even if the subscription has delivered them. */
+  /** Ignores what the subscription delivered. */
   readonly isFresh?: boolean;
 }
 
-/**
- * Reads the checkpoints of a range from one source, at most CHECKPOINTS_PER_CALL. Each is complete and the parent of
- * the next. Throws BLOCK_NOT_FOUND if the source lacks one, INCONSISTENT_ANSWER if its answers contradict each other.
- */
+/** At most CHECKPOINTS_PER_CALL, linked and complete. BLOCK_NOT_FOUND if the source lacks one. */
 export async function readCheckpoints(
   reading: Reading,
   source: SuiSource,
@@ -45,14 +42,13 @@ export async function readCheckpoints(
     requireLinked(checkpoints.map(({ header }) => header));
     await requireComplete(reading, source, checkpoints, options);
   } catch (error) {
-    // Drop the subscription's checkpoints. The next try asks only the node and shows which of the two was wrong.
+    // The next try asks only the node and shows which of the two was wrong.
     if (came.size > 0) tail.clear();
     throw error;
   }
   return checkpoints;
 }
 
-/** Checkpoints of the range that the subscription has delivered; none if they omit balance changes. */
 async function takeFromTail(
   { tailOf, shownChanges }: Pick<Reading, 'tailOf' | 'shownChanges'>,
   source: SuiSource,
@@ -76,7 +72,6 @@ async function takeFromTail(
   }
 }
 
-/** Throws INCONSISTENT_ANSWER unless each is the parent of the next, and neither time nor epoch decreases. */
 export function requireLinked(headers: readonly SuiHeader[]): void {
   for (const [place, header] of headers.entries()) {
     const parent = headers[place - 1];
@@ -91,18 +86,14 @@ export function requireLinked(headers: readonly SuiHeader[]): void {
 
 const TOTALS_KEPT = 1_024;
 
-/**
- * Each checkpoint contains the chain's total number of transactions. It must grow by the number of transactions in
- * the checkpoint. Throws INCONSISTENT_ANSWER if transactions are missing.
- */
+/** A checkpoint names the chain's total number of transactions, which must grow by those in the checkpoint. */
 async function requireComplete(
   { totals: ofAll, perCall }: Reading,
   source: SuiSource,
   checkpoints: readonly SuiCheckpoint[],
   options: ReadOptions,
 ): Promise<void> {
-  // Totals are kept per source, so that a wrong total of one source does not make checkpoints of another look
-  // incomplete.
+  // Per source: a wrong total of one source must not make another's checkpoints look incomplete.
   const totals = ofAll.get(source) ?? new Map<BlockHash, number>();
   ofAll.set(source, totals);
   for (const { header, count } of checkpoints) {

@@ -12,7 +12,6 @@ import { readTransactions } from './read-transactions.ts';
 import type { Reading } from './reading.ts';
 import type { SuiSource, SuiSources } from './sui-sources.ts';
 
-/** See ChainReader.readFates. */
 export async function readFates(
   reading: Pick<Reading, 'onAlone' | 'tailOf'>,
   sources: SuiSources,
@@ -24,7 +23,7 @@ export async function readFates(
   return askFates(sources, own, { ask, onAlone: reading.onAlone }, options);
 }
 
-/** Asks for the head first. A node that already had the checkpoint answers from all checkpoints up to it. */
+/** Asks for the head first: a node that had the checkpoint then knows all transactions up to it. */
 async function readAccount(
   reading: Pick<Reading, 'tailOf'>,
   sources: SuiSources,
@@ -51,7 +50,6 @@ async function readAccount(
   return new Map(
     own.map((transaction): [TxHash, FateAnswer] => {
       const answered = found.get(transaction.txHash);
-      // Executed but in no checkpoint yet: no outcome.
       if (answered?.checkpoint === undefined) return [transaction.txHash, 'none'];
       return [transaction.txHash, answerTo(transaction, answered, headers.get(Number(answered.checkpoint)))];
     }),
@@ -65,7 +63,7 @@ function answerTo(
 ): FateAnswer {
   const decoded = tryDecode(() => decodeTransaction(answered));
   if (decoded === undefined || decoded.txHash !== own.txHash || header === undefined) return 'unsound';
-  // An own transaction always pays, so missing balance changes mean a node without the index.
+  // An own transaction always pays: without balance changes the node lacks the index.
   if (hasNoChanges(answered, decoded)) return 'unsound';
   return decoded.sender === own.from ? fateOf(own, decoded, header) : 'foreign';
 }
@@ -91,7 +89,7 @@ function fateOf(own: OwnTransaction, decoded: SuiTransaction, header: SuiHeader)
   };
 }
 
-/** The amount that the receiver got. If the receiver also paid the gas in SUI, the gas is added back. */
+/** If the receiver also paid the gas in SUI, the gas is added back. */
 function deliveredBy(
   { contract, to }: OwnTransaction,
   { changes, gasOwner, gasMist }: SuiTransaction,

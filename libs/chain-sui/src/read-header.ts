@@ -3,7 +3,7 @@ import type { SuiHeader } from './sui-header.ts';
 import { decodeHeader, HEADER_MASK } from './decode-checkpoint.ts';
 import type { SuiSource } from './sui-sources.ts';
 
-/** Header of the checkpoint at `height`, or of the newest one. Throws BLOCK_NOT_FOUND if the source lacks it. */
+/** The newest checkpoint by default. BLOCK_NOT_FOUND if the source lacks it. */
 export async function readHeader(
   source: Pick<SuiSource, 'ask'>,
   options: ReadOptions,

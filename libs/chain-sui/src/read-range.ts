@@ -5,7 +5,6 @@ import { readerError } from '@opentill/chain/reader-error';
 import type { CandidateTransfer } from '@opentill/chain/transfer';
 import type { BlockRange, Reading } from './reading.ts';
 
-/** Reads a range in several calls, each linked to the one before. Throws RangeError for an invalid range. */
 export async function readRange(
   { perCall }: Pick<Reading, 'perCall'>,
   { from, to }: BlockRange,

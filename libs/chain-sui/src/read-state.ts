@@ -7,16 +7,13 @@ import { coinTypeOf } from './coin-type.ts';
 import type { SuiSource, SuiSourcesDeps, SuiSourcesNetwork } from './sui-sources.ts';
 import { createSuiSources, readServiceHead } from './sui-sources.ts';
 
-/** Reads balances, to compare the books with the chain. Throws a GatewayError with a ReaderErrorCode. */
+/** To compare the ledger with the chain. Throws a GatewayError with a ReaderErrorCode. */
 export interface SuiStateReader {
-  /**
-   * Current balances, coins and address balances together, in the order of `holdings`. A balance that moves between
-   * the reads of two sources is returned as disputed.
-   */
+  /** Coins and address balances together. Disputed if a balance moves between the reads of two sources. */
   balances(holdings: readonly Holding[], options?: ReadOptions): Promise<readonly StateNumber[]>;
   /**
-   * Like balances, with the range of newest checkpoints during the reads. With several nodes behind one URL, a
-   * balance may be from a state outside that range. A difference caused by this disappears when read again.
+   * With the range of newest checkpoints during the reads. With several nodes behind one URL, a balance may be from a
+   * state outside that range; a difference caused by this disappears when read again.
    */
   newestBalances(
     holdings: readonly Holding[],
@@ -30,7 +27,6 @@ export interface SuiStateReader {
 
 const CALLS_AT_ONCE = 16;
 
-/** Throws TypeError for a network without a genesis id. Opens no connection before the first call. */
 export function createSuiStateReader(network: SuiSourcesNetwork, deps: SuiSourcesDeps = {}): SuiStateReader {
   const sources = createSuiSources(network, deps);
   // The scanner's reader raises the alarm single-source.

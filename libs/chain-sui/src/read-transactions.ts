@@ -7,7 +7,6 @@ import type { SuiSource } from './sui-sources.ts';
 /** Limit of nodes for one BatchGetTransactions request. */
 export const TRANSACTIONS_PER_CALL = 200;
 
-/** Transactions by digest, in the given order; undefined for those that the node does not have. */
 export async function readTransactions(
   source: SuiSource,
   digests: readonly string[],

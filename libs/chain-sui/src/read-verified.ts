@@ -14,11 +14,7 @@ import type { SuiSource, SuiSources } from './sui-sources.ts';
 
 type SourceCheckpoints = readonly SuiCheckpoint[];
 
-/**
- * Reads checkpoints for the verified pass from two sources, which must return the same checkpoints with the same
- * transactions. Reads from one source only where that is permitted. A node that omits or invents something is
- * detected by the difference.
- */
+/** Two sources must return the same checkpoints with the same transactions; one source only where that is permitted. */
 export async function readVerifiedCheckpoints(
   reading: Reading,
   sources: SuiSources,
@@ -29,7 +25,7 @@ export async function readVerifiedCheckpoints(
     try {
       return await askAgain(() => readCheckpoints(reading, source, range, own), own);
     } catch (error) {
-      // The source still serves other calls, but must not be awaited as a second source here.
+      // The source still serves other calls, but is no second source here.
       if (lacksBalanceChanges(error) || isDiscarded(error)) sources.noteCompleteness(source, false);
       throw error;
     }
@@ -58,9 +54,8 @@ function proofOf(checkpoints: readonly SuiCheckpoint[]): Pick<RangeRead, 'proof'
 const ASKED_AGAIN = 3;
 
 /**
- * The checkpoints on which both sources agree. Where they differ, each is read again from both nodes, up to three
- * times and without the subscriptions, so that a passing difference does not discard the whole range. If they still
- * differ, throws: nothing shows which one is right.
+ * Where the sources differ, each checkpoint is read again from both, up to three times and without the subscriptions,
+ * so that a passing difference does not discard the whole range.
  */
 async function agreedCheckpoints(
   reading: Reading,

@@ -29,20 +29,15 @@ import type { SuiSource, SuiSources, SuiSourcesDeps, SuiSourcesNetwork } from '.
 import { createSuiSources } from './sui-sources.ts';
 import { createDecodeOnce } from './told-alike.ts';
 
-/** Network configuration of a reader; `genesisId` is required. */
 export type SuiNetwork = SuiSourcesNetwork & Pick<NetworkConfig, 'finality' | 'tokens'>;
 
 export interface SuiReaderDeps extends Omit<SuiSourcesDeps, 'shownHead'> {
-  /** Two sources were compared. FORKED and CONTENTS_DIFFER stop verification and raise an alarm. */
+  /** FORKED and CONTENTS_DIFFER stop verification: raise an alarm. */
   readonly onCompared?: (comparison: SourceComparison) => void;
-  /**
-   * A read was accepted from one of several sources; raises an alarm. Called at each such read; `sources()` has the
-   * current state.
-   */
+  /** Raise an alarm. Called at each read that accepted a single source of several. */
   readonly onAlone?: (alone: AloneSource) => void;
-  /** A source is ignored because its newest checkpoint is far behind another's; raises an alarm. */
+  /** Raise an alarm: a source's newest checkpoint is far behind another's and is ignored. */
   readonly onFinalityLag?: (lag: FinalityLag) => void;
-  /** The start-up check found a defect of a source. */
   readonly onFinding?: (finding: SourceFinding) => void;
 }
 
@@ -51,10 +46,8 @@ const FINALITY_STALE_SECONDS = 60;
 const SUBSCRIPTIONS_MAX = 3;
 
 /**
- * Reads a SUI network by gRPC: checkpoints with the balance changes of their transactions. A checkpoint is final as
- * soon as it exists, so head and final height are the same. While `subscribeHeads` runs, the subscriptions deliver
- * the head and no request is needed. Throws TypeError for a network without a genesis id, or with a token that is not
- * a coin type.
+ * A checkpoint is final as soon as it exists, so head and final height are the same. While `subscribeHeads` runs, the
+ * subscriptions deliver the head without requests.
  */
 export function createSuiReader(network: SuiNetwork, deps: SuiReaderDeps = {}): ChainReader {
   const tokens = network.tokens.map(({ contract, decimals }) => ({ coinType: typeOf(contract), decimals }));
@@ -104,8 +97,7 @@ export function createSuiReader(network: SuiNetwork, deps: SuiReaderDeps = {}): 
     headers: async (from, to, options = {}) =>
       (await readFromOne(reading, sources, { from, to }, options)).headers,
     readSeen: (from, to, options = {}) => readFromOne(reading, sources, { from, to }, options),
-    // A transfer seen before that is not in the balance changes of both sources does not exist; there is no other
-    // evidence.
+    // A transfer that the balance changes of both sources do not show does not exist; there is no other evidence.
     readVerified: (from, to, _expected, options = {}) =>
       readRange(reading, { from, to }, (range) => readVerifiedCheckpoints(reading, sources, range, options)),
     confirmTransfers: (candidates, options = {}) => confirmTransfers(reading, sources, candidates, options),
@@ -161,7 +153,6 @@ function readingOf(
   };
 }
 
-/** Reads a range call by call. Each call is answered by one source; the next call may use another. */
 function readFromOne(
   reading: Reading,
   sources: SuiSources,
@@ -218,7 +209,7 @@ async function hasBlock(
   }
 }
 
-/** One subscription per source. A checkpoint that several sources deliver counts as one head. */
+/** A checkpoint that several sources deliver counts as one head. */
 async function subscribeHeads(
   sources: SuiSources,
   tails: ReadonlyMap<SuiSource, CheckpointTail>,

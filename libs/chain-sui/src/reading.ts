@@ -9,7 +9,7 @@ import type { FetchMethods } from './ways-of-reading.ts';
 import type { SuiSource } from './sui-sources.ts';
 import type { DecodeOnce } from './told-alike.ts';
 
-/** Checkpoint heights, both included. */
+/** Both inclusive. */
 export interface BlockRange {
   readonly from: number;
   readonly to: number;
@@ -17,44 +17,37 @@ export interface BlockRange {
 
 export interface Reading {
   readonly chain: Chain;
-  /** The configured coin types, canonical; includes SUI if the native coin is configured. */
+  /** Canonical; includes SUI if the native coin is configured. */
   readonly coins: ReadonlySet<string>;
   readonly tailOf: (source: SuiSource) => CheckpointTail;
   readonly fetchMethods: FetchMethods;
   readonly perCall: CheckpointsPerCall;
-  /** Decodes the bytes of a checkpoint, once if two sources return the same bytes. */
+  /** Decodes once if two sources return the same bytes. */
   readonly decodeOnce: DecodeOnce['of'];
   /** Total transactions of the chain after recent checkpoints, per source; see requireComplete. */
   readonly totals: WeakMap<SuiSource, Map<BlockHash, number>>;
-  /** Balance changes that each source has shown; see requireBalanceChanges. */
   readonly shownChanges: ShownChanges;
-  /** Per source, the lowest checkpoint searched below `height`; see lookBack. */
+  /** Per source, the lowest checkpoint searched below `height`. */
   readonly lookedBack: WeakMap<SuiSource, { readonly height: number; readonly downTo: number }>;
   readonly proofs: WeakMap<CandidateTransfer, Proof>;
   readonly onCompared: (comparison: SourceComparison) => void;
-  /** One of several sources was accepted on its own. */
   readonly onAlone: (source: { readonly label: string }) => void;
 }
 
-/**
- * The balance changes of a checkpoint are the only evidence for a transfer; fee and outcome come with them.
- * `isVerified`: read by the verified pass, from as many sources as must agree.
- */
+/** Balance changes are the only evidence for a transfer. `isVerified`: read from as many sources as must agree. */
 export interface Proof {
   readonly transaction: SuiTransaction;
   readonly change: BalanceChange;
   readonly isVerified: boolean;
 }
 
-/** Result of comparing two sources; one for each verified range that two sources answered. */
 export interface SourceComparison {
   readonly outcome:
     | 'AGREED'
-    /** Different checkpoints at the same height. Reading stops until this ends; see ChainReader.readVerified. */
+    /** Different checkpoints at the same height. Reading stops until they agree. */
     | 'FORKED'
     /** The same checkpoint with different contents. Reading stops likewise. */
     | 'CONTENTS_DIFFER';
   readonly sources: readonly [string, string];
-  /** Last height of the range, or the first one at which they differ. */
   readonly height: number;
 }

@@ -19,24 +19,21 @@ export interface SuiServices {
   readonly listCheckpointBytes: ListCheckpointBytes;
 }
 
-/** Passed to every RPC of a call. Limits it and measures its traffic. */
 export interface CallOptions {
   readonly abort: AbortSignal;
   readonly fetch: typeof fetch;
-  /** Index signature that the generated clients require. */
   readonly [extra: string]: unknown;
 }
 
-/** One call to a node: one RPC, rarely several. */
+/** One RPC, rarely several. */
 export type SuiQuestion<T> = (services: SuiServices, call: CallOptions) => PromiseLike<T>;
 
 export interface SuiExchange {
-  /** Host and port, never the path, which may contain a provider's key. */
+  /** Host and port, never the path: it may contain a provider's key. */
   readonly endpoint: string;
-  /** `<service>/<method>`. */
   readonly methods: readonly [string];
   readonly outcome: 'OK' | ReaderErrorCode;
-  /** Excludes the wait for the rate limit. */
+  /** Without the wait for the rate limit. */
   readonly durationMs: number;
   /** Body sizes on the wire. */
   readonly requestBytes: number;
@@ -50,25 +47,23 @@ export interface SuiClientConfig {
   readonly genesisId: string;
   /** From sending to the last byte. @default 5000 */
   readonly requestTimeoutMs?: number | undefined;
-  /** The provider's limit. Absent: learned from its rate-limit errors. */
   readonly requestsPerSecond?: number | undefined;
   readonly onExchange?: ((exchange: SuiExchange) => void) | undefined;
 }
 
-/** A client for one node or provider. Opens no connection before the first call. */
+/** Opens no connection before the first call. */
 export interface SuiClient {
   readonly label: string;
   /**
-   * Runs `question`, which must pass `call` to each RPC. Throws a GatewayError with a ReaderErrorCode for errors of
-   * the node; does not retry. Other errors of `question` pass through.
+   * `question` must pass `call` to each RPC. Throws a GatewayError with a ReaderErrorCode for errors of the node; does
+   * not retry.
    */
   ask<T>(question: SuiQuestion<T>, options?: AskOptions): Promise<T>;
   /**
-   * Reads an endless stream. `open` begins it and calls `alive` for every message. Ends when `signal` is aborted.
+   * Reads an endless stream: `open` begins it and calls `alive` for every message. Ends when `signal` is aborted.
    * Throws when the stream fails, or is silent for `silenceMs`.
    */
   follow(follow: SuiFollowing): Promise<never>;
-  /** Milliseconds until the rate limit permits a call. */
   waitMs(): number;
 }
 
@@ -79,7 +74,7 @@ export interface SuiFollowing {
 }
 
 const REQUEST_TIMEOUT_MS = 5_000;
-/** Holds 100 checkpoints of 1,000 transactions of 760 bytes each. */
+/** For 100 checkpoints of 1,000 transactions of 760 bytes each. */
 const ANSWER_BYTES_MAX = 80 * 1024 * 1024;
 const FRAME_BYTES_MAX = 16 * 1024 * 1024;
 const IDENTIFIED_FOR_MS = 5 * 60 * 1_000;
@@ -91,7 +86,6 @@ const FAULTS_OF_IDENTITY: readonly ReaderErrorCode[] = [
   'WRONG_CHAIN',
 ];
 
-/** See SuiClient. Throws TypeError for an invalid URL. */
 export function createSuiClient(config: SuiClientConfig): SuiClient {
   const { host: endpoint, ...place } = placeOf(config.url);
   const timeoutMs = config.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;
@@ -218,7 +212,7 @@ interface Place {
   readonly meta: Readonly<Record<string, string>>;
 }
 
-/** The URL without its user name; the user name becomes the metadata `x-token`. */
+/** The user name becomes the metadata `x-token`. */
 function placeOf(url: string): Place {
   const place = new URL(url);
   const key = decodeURIComponent(place.username);

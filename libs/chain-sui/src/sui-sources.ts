@@ -11,16 +11,13 @@ import { createPlaces } from '@opentill/chain-sources/take-places';
 import type { SuiClient, SuiExchange } from './sui-client.ts';
 import { createSuiClient } from './sui-client.ts';
 
-/** One node or provider. A call goes only to it and is not repeated elsewhere. */
 export interface SuiSource extends Source, Pick<SuiClient, 'ask' | 'follow'> {
-  /** Requests many checkpoints at once. The number of such calls in flight is limited. */
+  /** For many checkpoints at once. The number of such calls in flight is limited. */
   readonly askMuch: SuiClient['ask'];
 }
 
-/** All sources of a network. `run` passes its `options` on to `source.ask`. */
 export type SuiSources = Sources<SuiSource>;
 
-/** Network configuration needed to reach its nodes; `genesisId` is required. */
 export type SuiSourcesNetwork = Pick<
   NetworkConfig,
   'chain' | 'genesisId' | 'rpcUrls' | 'blockTimeMs' | 'headStaleSeconds' | 'aloneAfterSeconds'
@@ -30,20 +27,19 @@ export interface SuiSourcesDeps {
   /** @default 5000 */
   readonly requestTimeoutMs?: number;
   readonly onExchange?: (exchange: SuiExchange) => void;
-  /** A source became usable or unusable; raises an alarm. */
+  /** Raise an alarm. */
   readonly onSourceChange?: (change: SourceChange) => void;
-  /** Monotonic milliseconds. @default performance.now */
+  /** Monotonic. @default performance.now */
   readonly nowMs?: () => number;
   /** @default Date.now */
   readonly epochMs?: () => number;
-  /** The newest head that the source's subscription delivered recently, so that no request is needed. */
+  /** Delivered recently by the source's subscription, so that no request is needed. */
   readonly shownHead?: (source: SuiSource) => ShownHead | undefined;
 }
 
 /** Each answer has up to 100 checkpoints. More in flight are not faster and take memory. */
 const MUCH_AT_ONCE = 4;
 
-/** Opens no connection before the first call. Throws TypeError without a genesis id. */
 export function createSuiSources(network: SuiSourcesNetwork, deps: SuiSourcesDeps): SuiSources {
   const { chain, genesisId } = network;
   if (genesisId === undefined) throw new TypeError(`the network ${chain} has no genesis id`);

@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import type { SuiCheckpoint } from './decode-checkpoint.ts';
 import { createDecodeOnce } from './told-alike.ts';
 
-/** Decodes bytes as text and records each decoding. */
 function reader(bytesMax?: number) {
   const once = createDecodeOnce(bytesMax);
   const read: string[] = [];

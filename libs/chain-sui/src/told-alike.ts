@@ -1,11 +1,7 @@
 import type { SuiCheckpoint } from './decode-checkpoint.ts';
 
-/**
- * Keeps decoded checkpoints of one source until another source returns the same bytes, which are then not decoded
- * again. The result is the same as decoding each source's own bytes.
- */
+/** Keeps decoded checkpoints of one source until another returns the same bytes, which are then not decoded again. */
 export interface DecodeOnce {
-  /** Decodes the bytes with `read`, or returns the checkpoint decoded from the same bytes. */
   of(height: number, bytes: Buffer, read: (bytes: Buffer) => SuiCheckpoint): SuiCheckpoint;
 }
 
@@ -14,7 +10,7 @@ interface Kept {
   readonly checkpoint: SuiCheckpoint;
 }
 
-/** Sources that are far apart do not share results; each answer is then decoded. */
+/** Sources that are far apart do not share results. */
 const BYTES_MAX = 8 * 1024 * 1024;
 
 export function createDecodeOnce(bytesMax = BYTES_MAX): DecodeOnce {

@@ -1,5 +1,4 @@
-// Decoded but unchecked fields of a checkpoint, as a node returns them; decode-checkpoint.ts checks them. The SDK's
-// messages have these types too.
+// Decoded but unchecked fields of a checkpoint; decode-checkpoint.ts checks them. Also types of the SDK's messages.
 
 export interface RawCheckpoint {
   readonly sequenceNumber?: bigint | undefined;
@@ -17,7 +16,6 @@ export interface RawCheckpoint {
   readonly transactions: readonly RawTransaction[];
 }
 
-/** The bytes that are hashed and signed, BCS. */
 export interface RawBytes {
   readonly value?: Uint8Array | undefined;
 }

@@ -6,10 +6,10 @@ import { boundedText } from '@opentill/chain-sources/node-text';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Traffic } from './post-grpc.ts';
 
-/** By gRPC status name. Any other status is a fault of the node or of the connection. */
+/** Any other gRPC status is a fault of the node or of the connection. */
 const CODES: Readonly<Partial<Record<string, ReaderErrorCode>>> = {
   NOT_FOUND: 'BLOCK_NOT_FOUND',
-  // ListCheckpoints returns it if the range starts below the pruned checkpoints.
+  // The range of ListCheckpoints starts below the pruned checkpoints.
   OUT_OF_RANGE: 'BLOCK_NOT_FOUND',
   UNIMPLEMENTED: 'RPC_METHOD_MISSING',
   PERMISSION_DENIED: 'RPC_FORBIDDEN',
@@ -23,18 +23,12 @@ const CODES: Readonly<Partial<Record<string, ReaderErrorCode>>> = {
 
 export interface FailedQuestion {
   readonly endpoint: string;
-  /** Passed by the caller. */
   readonly signal: AbortSignal | undefined;
-  /** The call exceeded its own timeout. */
   readonly timedOut: boolean;
-  /** `status` of the last answer; undefined if there was none. */
   readonly traffic: Pick<Traffic, 'method' | 'status' | 'retryAfterMs'>;
 }
 
-/**
- * Translates the error of a call into a reader error. `context.status` is the gRPC status name, and the cause is the
- * client's error. Undefined if the error is not from a call but a programming error.
- */
+/** `context.status` is the gRPC status name, and the cause is the client's error. Undefined for a programming error. */
 export function translateGrpcError(
   error: unknown,
   { endpoint, signal, timedOut, traffic }: FailedQuestion,
@@ -46,7 +40,7 @@ export function translateGrpcError(
   if (timedOut) return readerError('RPC_UNAVAILABLE', 'no answer in time', context, error);
   if (!(error instanceof RpcError)) return undefined;
   const status = error.code;
-  // A proxy in front of the node answers by HTTP status; its 404 is not the node's answer about a checkpoint.
+  // A proxy in front of the node answers by HTTP status; its 404 says nothing about a checkpoint.
   const byHttp = httpStatus === undefined ? undefined : codeOfHttpStatus(httpStatus);
   const code = byHttp ?? CODES[status] ?? 'RPC_UNAVAILABLE';
   const asked = code === 'RPC_RATE_LIMITED' && retryAfterMs !== undefined ? { retryAfterMs } : {};

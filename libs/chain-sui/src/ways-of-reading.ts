@@ -1,6 +1,5 @@
 import type { SuiSource } from './sui-sources.ts';
 
-/** Method of requesting checkpoints; the best that a source offers is used. */
 export type FetchMethod =
   /** Up to 100 per call. */
   | 'list'
@@ -9,9 +8,8 @@ export type FetchMethod =
   /** The checkpoint, then its transactions by digest, for archives: they have balance changes only there. */
   | 'contents';
 
-/** The method that each source supports, remembered for a minute: nodes get upgraded. */
+/** Remembered for a minute: nodes get upgraded. */
 export interface FetchMethods {
   of(source: SuiSource): FetchMethod;
-  /** Returns true if there is another method to try. */
   markUnsupported(source: SuiSource, method: FetchMethod): boolean;
 }

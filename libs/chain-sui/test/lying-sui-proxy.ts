@@ -8,16 +8,13 @@ export interface ByzantineSuiProxy {
   close(): Promise<unknown>;
 }
 
-/** Wrong prices that the proxy reports. */
 export interface ReportedPrices {
   readonly priceMist: bigint;
-  /** Reported cost of every simulated transaction, at any gas price. */
+  /** For every simulated transaction, at any gas price. */
   readonly costMist: bigint;
 }
 
-/**
- * Proxies the node at `target`, reports these prices, and simulates each transaction at a price that the node accepts.
- */
+/** Reports these prices, and simulates each transaction at a price that the node accepts. */
 export async function startByzantineSuiProxy(
   target: string,
   { priceMist, costMist }: ReportedPrices,
@@ -76,7 +73,7 @@ interface MessageType<T> {
   toBinary(message: T): Uint8Array;
 }
 
-/** Changes the message in the first frame of a body, after its flag and length. An error answer has no such frame. */
+/** The first frame of a body, after its flag and length. An error answer has no such frame. */
 function changeMessage<T>(
   body: Buffer,
   type: MessageType<T>,

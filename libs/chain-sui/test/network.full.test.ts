@@ -8,7 +8,6 @@ import { makeSuiHarness, networkOf, newAddress, type SuiHarness } from './sui-ha
 let chain: SuiHarness;
 afterEach(() => chain.stop());
 
-/** Mines `count` checkpoints with one payment each. Returns the first and the last height. */
 async function paid(count: number): Promise<{ readonly from: number; readonly to: number }> {
   const heights: number[] = [];
   for (let left = count; left > 0; left -= 1) {

@@ -8,7 +8,6 @@ const RECEIVER = `0x${'a1'.repeat(32)}`;
 const refused = { code: 'INCONSISTENT_ANSWER' };
 let devnet: SuiDevnet;
 let other: SuiNode;
-/** The last checkpoint of epoch 0. */
 let end: { readonly height: number; readonly hash: string };
 let paidAt: number;
 

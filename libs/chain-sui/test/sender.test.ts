@@ -146,7 +146,6 @@ const pay = (change: Partial<PaymentIntent> = {}): PaymentIntent => ({
 });
 
 let uniqueMs = Date.now();
-/** Validity of a transaction that can be executed now. */
 async function validity(change: Partial<Validity> = {}): Promise<Validity> {
   const { response } = await client.ledgerService.getCheckpoint({
     readMask: HEADER_MASK,
@@ -578,7 +577,7 @@ describe('gathering of few coins', () => {
     expect(await send()).toBe(true);
     expect(await left()).toBeLessThan(5_000_000n);
     expect((await heldBy(poor, SUI_TYPE)).total).toBeGreaterThan(35_000_000n);
-    // The unspent budget stays a coin. It is gathered until it no longer covers the fee.
+    // The unspent budget stays a coin, which is gathered until it no longer covers the fee.
     while (await send()) expect(await left()).toBeLessThan(5_000_000n);
     const tokens = await gather({ symbol: 'USDC', amountBaseUnits: 7_000_000n }, usdc);
     expect(await tokens.send()).toBe(false);
@@ -697,8 +696,7 @@ describe('findInBlocks after the last epoch', () => {
     for (let epoch = bounds.epochs!.first; epoch <= bounds.epochs!.last; epoch += 1)
       devnet.control.advanceEpoch();
     devnet.control.checkpoint(2);
-    // More than fit into one call: the landed transaction is in the second call, which the node without an index
-    // answers.
+    // More than fit into one call: the node without an index answers the second one, with the landed transaction.
     const lost = Array.from({ length: 200 }, () => toBase58(randomBytes(32)) as TxHash);
     const stretch = { after: bounds.reference, untilMs: 0, untilEpoch: bounds.epochs!.last };
     const ask = (urls: readonly string[]) => senderOf(urls).findInBlocks([...lost, landed.txHash], stretch);

@@ -11,7 +11,6 @@ import { suiAddressCodec } from '../src/address-codec.ts';
 import type { SuiNetwork, SuiReaderDeps } from '../src/reader.ts';
 import { createSuiReader } from '../src/reader.ts';
 
-/** A devnet that makes checkpoints only on request, with a reader. */
 export interface SuiHarness extends ChainHarness {
   readonly devnet: SuiDevnet;
   readonly network: SuiNetwork;
@@ -24,7 +23,6 @@ export const SUI_TRAITS: ChainTraits = {
   largestAmount: 10n ** 13n,
 };
 
-/** Network configuration for a devnet. */
 export function networkOf(
   devnet: Pick<SuiDevnet, 'chainId' | 'url' | 'tokens'>,
   overrides: Partial<SuiNetwork> = {},
@@ -43,7 +41,7 @@ export function networkOf(
   };
 }
 
-/** Harness of the chain contract on the SUI devnet. `deps` go to its reader, `overrides` into the network. */
+/** `deps` go to the reader, `overrides` into the network. */
 export async function makeSuiHarness(
   overrides: Partial<SuiNetwork> = {},
   deps: SuiReaderDeps = {},

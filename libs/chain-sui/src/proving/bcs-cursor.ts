@@ -3,7 +3,7 @@ const CONTINUES = 0x80;
 /** Lengths and variants have 32 bits. */
 const ULEB_BYTES_MAX = 5;
 
-/** Reads BCS from the front: little-endian integers, ULEB128 lengths and variants. Throws RangeError at the end. */
+/** Reads BCS: little-endian integers, ULEB128 lengths and variants. Throws RangeError at the end. */
 export class BcsCursor {
   readonly #bytes: Buffer;
   #at = 0;
@@ -34,7 +34,6 @@ export class BcsCursor {
     throw new RangeError('a length has more than 32 bits');
   }
 
-  /** Length-prefixed bytes; a view, not a copy. */
   bytes(): Buffer {
     const length = this.uleb();
     const end = this.#at + length;
@@ -58,7 +57,7 @@ export class BcsCursor {
 
   vector<T>(read: () => T): T[] {
     const count = this.uleb();
-    // An element has at least one byte. A larger count must not allocate memory.
+    // An element has at least one byte: a larger count must not allocate memory.
     if (count > this.#bytes.length) throw new RangeError('a vector is longer than the bytes');
     return Array.from({ length: count }, read);
   }

@@ -1,10 +1,8 @@
 import type { EpochCommittee } from '@opentill/chain/epoch-committee';
 import type { SummaryBytes } from './summary-bytes.ts';
 
-/** The aggregated signature of validators over a checkpoint. */
 export interface Certificate {
   readonly epoch?: bigint | undefined;
-  /** 48 bytes. */
   readonly signature?: Uint8Array | undefined;
   /** Roaring bitmap of the signers' indices in the committee. */
   readonly bitmap?: Uint8Array | undefined;
@@ -12,9 +10,7 @@ export interface Certificate {
 
 /** BLS with small signatures, basic scheme (fastcrypto, bls12381::min_sig). */
 const DOMAIN = 'BLS_SIG_BLS12381G1_XMD:SHA-256_SSWU_RO_NUL_';
-/**
- * IntentScope::CheckpointSummary, version 0, app Sui: prefix of the signed bytes (sui, crates/shared-crypto, Intent).
- */
+/** Signed bytes begin with IntentScope::CheckpointSummary, version 0, app Sui (sui, crates/shared-crypto, Intent). */
 const INTENT = Buffer.from([2, 0, 0]);
 const KEY_BYTES = 96;
 /** A committee has 10,000 votes; two thirds of them plus one are a quorum (crates/sui-types/src/committee.rs). */
@@ -22,8 +18,7 @@ const VOTES = 10_000;
 const QUORUM = 6_667;
 
 /**
- * Builds the committee of an epoch, sorted by key as the bitmaps count. Undefined if a key repeats or is malformed,
- * or the weights do not add up to 10,000.
+ * Sorted by key, as the bitmaps count. Undefined if a key repeats or is malformed, or the weights do not sum to 10,000.
  */
 export function committeeOf(
   epoch: number,
@@ -51,7 +46,7 @@ export function nextCommitteeIn({ epoch, nextCommittee }: SummaryBytes): EpochCo
   return nextCommittee && committeeOf(Number(epoch) + 1, nextCommittee);
 }
 
-/** The reason why the certificate does not prove a quorum for this summary; undefined if it does. */
+/** Undefined if the certificate proves a quorum for this summary. */
 export async function faultOfCertificate(
   { epoch, members }: EpochCommittee,
   summaryBytes: Uint8Array,
@@ -66,7 +61,6 @@ export async function faultOfCertificate(
     return 'it names no known signers';
   const votes = signers.reduce((sum, signer) => sum + (signer?.weight ?? 0), 0);
   if (votes < QUORUM) return `only ${votes} of ${VOTES} votes have signed it`;
-  // Imported lazily: it is needed once an epoch.
   const { bls12_381 } = await import('@noble/curves/bls12-381.js');
   const { aggregatePublicKeys, hash, verify } = bls12_381.shortSignatures;
   const epochBytes = Buffer.alloc(8);
@@ -86,9 +80,8 @@ const NO_RUNS = 12_346;
 const WITH_RUNS = 12_347;
 
 /**
- * Decodes a roaring bitmap, ascending (https://github.com/RoaringBitmap/RoaringFormatSpec). Committees have some
- * hundred members, so only bitmaps with one container are read, an array or a run container. Undefined for any other
- * bytes.
+ * Ascending (https://github.com/RoaringBitmap/RoaringFormatSpec). Committees have some hundred members, so only bitmaps
+ * with one container are read, an array or a run container. Undefined for any other bytes.
  */
 export function readBitmap(bytes: Uint8Array): readonly number[] | undefined {
   const buffer = Buffer.from(bytes);

@@ -7,7 +7,7 @@ import { faultOfCertificate, readBitmap } from './certificate.ts';
 import { proveCheckpoint, summaryDigestOf } from './prove-checkpoint.ts';
 import { readContentsBytes, readSummaryBytes } from './summary-bytes.ts';
 
-/** A checkpoint of a real network, byte for byte, with its certificate. */
+/** From a real network, byte for byte, with its certificate. */
 const file = join(import.meta.dirname, '../../../../tools/devnets/test/fixtures/sui-checkpoint-1137.json');
 const recorded = JSON.parse(readFileSync(file, 'utf8')) as {
   readonly summary: string;
@@ -45,7 +45,7 @@ describe('proveCheckpoint with a recorded checkpoint', () => {
   });
 
   test('rejects contents that lack a transaction', () => {
-    // The first transaction, a prologue, has no signature. Without it the remaining bytes are well-formed.
+    // The first transaction, a prologue, has no signature. Without it the bytes are well-formed.
     const shorter = Uint8Array.from([0, txHashes.length - 1, ...contents.subarray(2 + 66)]);
     const lacking = { ...raw, contents: { bcs: { value: shorter } } };
     expect(readContentsBytes(shorter)).toHaveLength(txHashes.length - 1);

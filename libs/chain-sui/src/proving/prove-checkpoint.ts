@@ -5,12 +5,12 @@ import type { SuiHeader } from '../sui-header.ts';
 import type { RawCheckpoint } from '../told-checkpoint.ts';
 import { readContentsBytes, readSummaryBytes } from './summary-bytes.ts';
 
-/** The contents of a checkpoint were checked against its digest. */
+/** The contents match the digest in the summary. */
 export interface CheckpointProof {
   readonly endsEpoch: boolean;
 }
 
-/** Prefix of hashed bytes: the type's name (crates/sui-types/src/crypto.rs, BcsSignable). */
+/** The type's name (crates/sui-types/src/crypto.rs, BcsSignable). */
 const SUMMARY_SALT = Buffer.from('CheckpointSummary::');
 const CONTENTS_SALT = Buffer.from('CheckpointContents::');
 
@@ -20,15 +20,14 @@ function digestOf(salt: Uint8Array, bytes: Uint8Array): Uint8Array {
   return blake2b.init().update(salt).update(bytes).digest('binary');
 }
 
-/** Base58. */
 export function summaryDigestOf(bytes: Uint8Array): string {
   return toBase58(digestOf(SUMMARY_SALT, bytes));
 }
 
 /**
  * Checks a checkpoint against its own bytes. The summary must have the checkpoint's digest and match its header, the
- * contents must have the digest in the summary, and they must list exactly `txHashes`. Undefined if the node returned
- * no bytes, or bytes of an unknown form: nothing is proven then. Throws INCONSISTENT_ANSWER on a contradiction.
+ * contents must have the digest in the summary and list exactly `txHashes`. Undefined if the node returned no bytes, or
+ * bytes of an unknown form. Throws INCONSISTENT_ANSWER on a contradiction.
  */
 export function proveCheckpoint(
   header: SuiHeader,

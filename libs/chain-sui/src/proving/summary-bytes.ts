@@ -1,15 +1,14 @@
 import { BcsCursor } from './bcs-cursor.ts';
 
-/** The fields of a signed checkpoint summary that the gateway uses (crates/sui-types/src/messages_checkpoint.rs). */
+/** The used fields of a signed checkpoint summary (crates/sui-types/src/messages_checkpoint.rs). */
 export interface SummaryBytes {
   readonly epoch: bigint;
   readonly sequenceNumber: bigint;
   readonly totalTransactions: bigint;
   readonly contentDigest: Buffer;
-  /** Undefined for checkpoint 0. */
   readonly previousDigest: Buffer | undefined;
   readonly timestampMs: bigint;
-  /** The committee of the next epoch; set in the last checkpoint of an epoch. */
+  /** Committee of the next epoch; set in the last checkpoint of an epoch. */
   readonly nextCommittee: readonly { readonly publicKey: Buffer; readonly weight: bigint }[] | undefined;
 }
 
@@ -17,7 +16,7 @@ const COMMITMENT_KINDS = 2;
 const CONTENTS_V1 = 0;
 const CONTENTS_V2 = 1;
 
-/** Reads the bytes of a CheckpointSummary. Undefined if their form is unknown. */
+/** Undefined if the bytes have an unknown form. */
 export function readSummaryBytes(bytes: Uint8Array): SummaryBytes | undefined {
   return known(() => {
     const cursor = new BcsCursor(bytes);
@@ -45,7 +44,7 @@ export function readSummaryBytes(bytes: Uint8Array): SummaryBytes | undefined {
   });
 }
 
-/** Transaction digests in the bytes of CheckpointContents, in their order. Undefined if the form is unknown. */
+/** In order. Undefined if the bytes have an unknown form. */
 export function readContentsBytes(bytes: Uint8Array): readonly Buffer[] | undefined {
   return known(() => {
     const cursor = new BcsCursor(bytes);

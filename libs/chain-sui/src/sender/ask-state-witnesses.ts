@@ -3,7 +3,7 @@ import { isReaderError } from '@opentill/chain/reader-error';
 import { askWitnesses } from '@opentill/chain-sources/ask-witnesses';
 import type { SuiSource, SuiSources } from '../sui-sources.ts';
 
-/** Sources that rejected the request because they serve history only (archives). */
+/** They serve history only (archives). */
 const WITHOUT_STATE = new WeakSet<SuiSource>();
 
 export interface StateAnswers<T> {
@@ -12,9 +12,8 @@ export interface StateAnswers<T> {
 }
 
 /**
- * Like askWitnesses, for current state: coins, balances, simulations. Requires two answers if at least two configured
- * sources can serve state. A source that rejects such requests does not count. A source that is down does count;
- * otherwise its failure would let a single answer pass.
+ * askWitnesses for coins, balances and simulations. Requires two answers if at least two configured sources can serve
+ * state. A source that is down counts as one; otherwise its failure would let a single answer pass.
  */
 export async function askStateWitnesses<T>(
   sources: Pick<SuiSources, 'all' | 'witnesses' | 'noteFault'>,

@@ -11,11 +11,10 @@ import type { SuiSource, SuiSources } from '../sui-sources.ts';
 import { outcomeOfFailure } from './send-outcome.ts';
 import { decodeSigned } from './transaction-bytes.ts';
 
-/** Parallel requests per source. A node answers when the transaction is final, half a second later. */
+/** Per source. A node answers when the transaction is final, half a second later. */
 const AT_ONCE = 32;
 const EXECUTED_MASK = { paths: ['digest'] };
 
-/** See ExpiringSender.broadcast. Sends the stored bytes and signatures unchanged. */
 export function broadcast(
   sources: SuiSources,
   signed: readonly SentExpiring[],

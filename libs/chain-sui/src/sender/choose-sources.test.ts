@@ -45,7 +45,6 @@ test('covers the exact amount or returns the rest', () => {
         expect(chosen.withdrawnBaseUnits).toBeLessThanOrEqual(inFunds);
         const rest = inCoins + chosen.withdrawnBaseUnits - amount;
         expect(chosen.hasRest ? rest > 0n : rest === 0n).toBe(true);
-        // Paying the whole balance leaves no rest.
         if (held === amount) expect(chosen.hasRest).toBe(false);
       },
     ),

@@ -1,21 +1,19 @@
 import type { Held, HeldCoin } from './read-holdings.ts';
 import type { CoinReference, PaymentPlan } from './payment-program.ts';
 
-/** Coins that fit into 16 KB, the size limit of a transaction without gas. */
+/** As many as fit into 16 KB, the size limit of a transaction without gas. */
 export const COINS_MAX = 128;
 
 /**
- * The largest amount that one payment can take: the address balance and the 128 largest coins. `coins` is sorted by
- * balance, largest first. Dust that others send stays behind.
+ * The address balance and the 128 largest coins. `coins` is sorted, largest first. Dust that others send stays behind.
  */
 export function mostAtOnce({ inFunds, coins }: Held): bigint {
   return coins.slice(0, COINS_MAX).reduce((sum, { balance }) => sum + balance, inFunds);
 }
 
 /**
- * Chooses the funds of a payment from an address that is emptied: whole coins first, largest first, then the address
- * balance. If the coins exceed the amount, the rest returns to the sender. Undefined if the amount is more than
- * `mostAtOnce`.
+ * For an address that is emptied: whole coins, largest first, then the address balance. If the coins exceed the amount,
+ * the rest returns to the sender. Undefined if the amount is more than `mostAtOnce`.
  */
 export function chooseSources(
   amountBaseUnits: bigint,
@@ -34,7 +32,7 @@ export function chooseSources(
   if (chosen.length === COINS_MAX) left += chosen.pop()?.balance ?? 0n;
   const more = coins.findLast((coin) => !chosen.includes(coin) && coin.balance >= left - inFunds);
   if (more === undefined) return undefined;
-  // More than the missing part: the coins chosen before may now exceed the amount, and all of the rest returns.
+  // The coins chosen before may now exceed the amount; all of the rest returns.
   const withdrawnBaseUnits = more.balance >= left ? 0n : left - more.balance;
   const hasRest = more.balance > left;
   return { withdrawnBaseUnits, coins: [...chosen, more].map(referenceOf), hasRest };

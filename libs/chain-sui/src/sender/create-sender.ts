@@ -21,25 +21,23 @@ import { differenceOfStored, signPayment } from './sign-payment.ts';
 
 export interface SuiSenderDeps extends Omit<SuiSourcesDeps, 'shownHead'> {
   readonly backend: SignerBackend;
-  /** Move coins without gas where the network permits it. @default true */
+  /** Moves coins without gas where the network permits it. @default true */
   readonly gasless?: boolean;
-  /** The answer of each source to each broadcast; `lied` raises an alarm. */
+  /** Raise an alarm for `lied`. */
   readonly onSendAnswer?: (answer: SendAnswer) => void;
   readonly onNotGathered?: (event: NotGathered) => void;
-  /** One of several sources was accepted on its own; raises an alarm. */
+  /** Raise an alarm: a single source of several was accepted. */
   readonly onAlone?: (source: { readonly label: string }) => void;
-  /** The start-up check found a defect of a source. */
   readonly onFinding?: (finding: SourceFinding) => void;
 }
 
 const ignore = (): void => undefined;
-/** Maximum lifetime of a transaction, two epochs. Not used for signing: on SUI epochs end a transaction. */
+/** Not used for signing: on SUI epochs end a transaction. */
 const TWO_EPOCHS_MS = 2 * 86_400_000;
 
 /**
- * Signs and sends payments of a SUI network by gRPC. The backend names the hot wallets. Any other signing address is
- * a deposit address, and the hot wallet pays its gas as sponsor. Throws TypeError for a network without `payouts` or
- * genesis id, or with a token that is not a coin type.
+ * A signing address that is no hot wallet of the backend is a deposit address, whose gas the hot wallet pays as
+ * sponsor.
  */
 export function createSuiSender(network: NetworkConfig, deps: SuiSenderDeps): ExpiringSender {
   const terms = suiPayoutTermsOf(network);

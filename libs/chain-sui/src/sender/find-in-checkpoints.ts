@@ -12,13 +12,12 @@ import type { SuiSource, SuiSources } from '../sui-sources.ts';
 export interface Stretch {
   /** Known to be in the chain; not searched itself. */
   readonly after: Validity['reference'];
-  /** Last epoch in which one of the transactions may land. */
   readonly untilEpoch?: number;
 }
 
 export interface SingleSourcePolicy {
   readonly onAlone: (source: { readonly label: string }) => void;
-  /** Accept the only configured source; for test networks. */
+  /** For test networks with one configured source. */
   readonly acceptsSingleSource: boolean;
 }
 
@@ -28,13 +27,12 @@ const FOUND_PATHS = ['digest'];
 const CONTENTS_MASK = { paths: ['transactions.digest'] };
 
 /**
- * See ExpiringSender.findInBlocks. Full nodes index every executed transaction and report their oldest available
- * checkpoint. Two nodes that have executed the whole stretch, and have pruned none of it, are asked for the
- * transactions.
+ * Full nodes index every executed transaction and report their oldest available checkpoint. Two nodes that have
+ * executed the whole stretch, and have pruned none of it, are asked for the transactions.
  *
- * Agreement of two nodes is not enough: both could hide a transaction. The caller asks only after the own scan has
- * proven every checkpoint of the stretch. Each request also contains transactions of the node's own checkpoints. A
- * node that does not know those has lost its index, and its answer is rejected.
+ * Their agreement is not enough: both could hide a transaction. The caller asks only after the own scan has proven
+ * every checkpoint of the stretch. Each request also contains transactions of the node's own checkpoints: a node that
+ * does not know those has lost its index, and its answer is rejected.
  */
 export async function findInCheckpoints(
   sources: SuiSources,
@@ -92,7 +90,7 @@ async function search(
       source: source.label,
       height: reference,
     });
-  // Read before the search: the node has then executed every checkpoint that may hold one of the transactions.
+  // Before the search: the node has then executed every checkpoint that may hold one of the transactions.
   const end = await readEnd(source, untilEpoch, options);
   const canaries = new Set([
     ...(await chooseCanaries(source, reference, options)),
@@ -120,7 +118,7 @@ async function search(
   return { found, end };
 }
 
-/** First and last transaction of the checkpoint, or of the next one that has any. */
+/** From the checkpoint, or the next one that has any transaction. */
 async function chooseCanaries(
   source: SuiSource,
   height: number,
@@ -148,7 +146,6 @@ async function chooseCanaries(
   });
 }
 
-/** Throws BLOCK_NOT_FOUND if the node has pruned checkpoints above `height`. */
 async function requireWhole(source: SuiSource, height: number, options: ReadOptions): Promise<void> {
   const { response } = await source.ask(({ ledger }, call) => ledger.getServiceInfo({}, call), options);
   const { lowestAvailableCheckpoint } = response;
@@ -160,7 +157,6 @@ async function requireWhole(source: SuiSource, height: number, options: ReadOpti
     });
 }
 
-/** The first two checkpoints after `untilEpoch`. Throws BLOCK_NOT_FOUND until they exist. */
 async function readEnd(
   source: SuiSource,
   untilEpoch: number,

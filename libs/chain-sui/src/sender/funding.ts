@@ -1,12 +1,11 @@
 import type { Funding } from '@opentill/chain/expiring-sender';
 import type { CoinReference } from './payment-program.ts';
 
-/** Payer of the gas: the wallet, a sponsor, or none where the chain moves a coin without gas. */
+/** Payer of the gas. GASLESS: the chain moves the coin without gas. */
 export type GasMode = 'OWN' | 'SPONSORED' | 'GASLESS';
 
 export interface SuiFunding {
   readonly gas: GasMode;
-  /** MIST per gas unit; 0n for GASLESS. */
   readonly gasPriceMist: bigint;
   readonly form: 'COIN' | 'FUNDS';
   readonly withdrawnBaseUnits: bigint;

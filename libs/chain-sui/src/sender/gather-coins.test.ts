@@ -17,7 +17,6 @@ const COIN = {
   balance: 5n,
 };
 
-/** The answers of a node about a wallet with one token coin. */
 interface NodeReport {
   readonly coin?: Partial<Record<keyof typeof COIN, unknown>>;
   readonly suiInFunds?: bigint;
@@ -25,7 +24,6 @@ interface NodeReport {
   readonly height?: number;
 }
 
-/** A node with these answers. Collects simulated transactions in `tried`. */
 function aSource(label: string, reported: NodeReport, tried: Uint8Array[]): SuiSource {
   const { coin = {}, suiInFunds = 40_000_000n, gasPriceMist = 500n, height = 9 } = reported;
   const checkpoint = {
@@ -58,7 +56,6 @@ function aSource(label: string, reported: NodeReport, tried: Uint8Array[]): SuiS
   return { label, ask } as unknown as SuiSource;
 }
 
-/** Gas data of the gathering transactions that are simulated when two nodes give these answers. */
 async function triedAfter(one: NodeReport, other: NodeReport) {
   const tried: Uint8Array[] = [];
   const all = [aSource('one', one, tried), aSource('other', other, tried)];

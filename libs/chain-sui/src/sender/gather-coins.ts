@@ -30,7 +30,6 @@ import {
 /** Below the protocol limit of 256 gas coins. */
 const COINS_MAX = 200;
 
-/** Program, gas coins and amount of a transaction with a given gas budget. */
 interface Draft {
   readonly program: NewProgram;
   readonly payment: NewTransaction['gasData']['payment'];
@@ -49,10 +48,9 @@ export interface NotGathered {
 }
 
 /**
- * See Gatherer.signGathering. Moves coins of the wallet into its own address balance, which pays the fee. If the
- * address balance has too little SUI, SUI coins pay the gas and the rest is gathered. Two nodes must report the same
- * coins where two are configured, and neither may be behind: a transaction with an outdated coin cannot be executed,
- * and its asset would wait in vain.
+ * Moves coins of the wallet into its own address balance, which pays the fee. If it has too little SUI, SUI coins pay
+ * the gas and the rest is gathered. Two nodes must report the same coins, and neither may be behind: a transaction with
+ * an outdated coin cannot be executed, and its asset would wait in vain.
  */
 export async function signGathering(
   sources: SuiSources,
@@ -106,12 +104,10 @@ async function tryGathering(
 
 interface Found {
   readonly coins: readonly HeldCoin[];
-  /** SUI in the address balance. */
   readonly inFunds: bigint;
   readonly gasPriceMist: bigint;
 }
 
-/** Throws BLOCK_NOT_FOUND if the node is below `height`. */
 async function readFound(
   source: SuiSource,
   of: { readonly wallet: Address; readonly contract: TokenContract | null; readonly height: number },
@@ -140,7 +136,7 @@ function isSame(ours: readonly HeldCoin[], theirs: readonly HeldCoin[]): boolean
   return asText(ours) === asText(theirs);
 }
 
-/** Ways to pay the fee, with the funds for it. The simulation uses all of them as budget; its result is the fee. */
+/** Ways to pay the fee. The simulation uses all their funds as budget; its result is the fee. */
 function draftsOf(
   wallet: Address,
   contract: TokenContract | null,
@@ -172,7 +168,7 @@ function draftsOf(
   return [...drafts, { draftFor: fromCoins, fundsMist: held - 1n }];
 }
 
-/** Moves the gas coins into the address balance, except for the budget. The unspent budget stays a coin. */
+/** Moves the gas coins into the address balance. The unspent budget stays a coin. */
 function outOfGas(wallet: Address, amountBaseUnits: bigint): NewProgram {
   return {
     inputs: [
@@ -229,7 +225,6 @@ async function signDraft(
   const transaction = encode(budgetMist);
   const hash = signingHashOf(transaction);
   const signature = await signHash(backend, wallet, hash);
-  // Check the signed bytes against the request.
   if (readGathering(transaction, wallet)?.contract !== contract || readSignature(signature, hash) !== wallet)
     throw senderError(
       'SIGNED_OTHERWISE',

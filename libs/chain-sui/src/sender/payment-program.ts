@@ -3,36 +3,25 @@ import type { Address } from '@opentill/chain/address-codec';
 import type { TokenContract } from '@opentill/chain/transfer';
 import type { NewProgram } from './transaction-bytes.ts';
 
-/** A coin object at the version that was read. */
 export interface CoinReference {
   readonly id: string;
   /** An owned coin is spent at exactly this version and digest. */
   readonly version: string;
   readonly digest: string;
-  /**
-   * The version since which the owner has held it, for a coin ordered by consensus (ConsensusAddressOwner). Null:
-   * owned.
-   */
+  /** Version since which the owner holds a coin ordered by consensus (ConsensusAddressOwner). Null: an owned coin. */
   readonly startVersion: string | null;
 }
 
-/**
- * A complete payment. It withdraws from the address balance where possible: a withdrawal uses up no object, so
- * payments of one wallet do not conflict.
- */
+/** Withdraws from the address balance where possible: a withdrawal uses up no object, so payments do not conflict. */
 export interface PaymentPlan {
   readonly from: Address;
   readonly to: Address;
   readonly coinType: TokenContract;
   readonly amountBaseUnits: bigint;
-  /**
-   * COIN: a new coin object for the receiver, which every wallet shows. FUNDS: into the receiver's address balance,
-   * without an object; for own addresses.
-   */
+  /** COIN: a new coin object, which every wallet shows. FUNDS: into the address balance, for own addresses. */
   readonly form: 'COIN' | 'FUNDS';
-  /** Withdrawn from the sender's address balance; 0n: not used. */
   readonly withdrawnBaseUnits: bigint;
-  /** Coin objects of the sender, spent whole. Required for FUNDS if the withdrawal does not cover the amount. */
+  /** Spent whole. Required for FUNDS if the withdrawal does not cover the amount. */
   readonly coins: readonly CoinReference[];
   /** The coins exceed the amount; the rest goes into the sender's address balance. */
   readonly hasRest: boolean;
@@ -43,10 +32,8 @@ type Input = MemberOf<NewProgram['inputs']>;
 type Command = MemberOf<NewProgram['commands']>;
 type Argument = { Input: number } | { Result: number } | { NestedResult: [number, number] };
 
-/** Package of coins and balances. */
 export const FRAMEWORK = `0x${'2'.padStart(64, '0')}`;
 
-/** Builds the program. Throws RangeError if the funds of the plan do not match its amount. */
 export function programOf(plan: PaymentPlan): NewProgram {
   const { coins, withdrawnBaseUnits, amountBaseUnits, hasRest, form } = plan;
   const isCovered =
@@ -60,7 +47,6 @@ export function programOf(plan: PaymentPlan): NewProgram {
   return form === 'COIN' ? toCoin(plan) : toFunds(plan);
 }
 
-/** From an address balance to a new coin. */
 function toCoin({ to, coinType, withdrawnBaseUnits }: PaymentPlan): NewProgram {
   return {
     inputs: [withdrawal(coinType, withdrawnBaseUnits), addressInput(to)],
@@ -71,7 +57,6 @@ function toCoin({ to, coinType, withdrawnBaseUnits }: PaymentPlan): NewProgram {
   };
 }
 
-/** From one address balance to another. */
 function toFunds({ to, coinType, withdrawnBaseUnits }: PaymentPlan): NewProgram {
   return {
     inputs: [withdrawal(coinType, withdrawnBaseUnits), addressInput(to)],

@@ -17,12 +17,11 @@ import { encodeTransaction, windowOf } from './transaction-bytes.ts';
 
 export interface PaymentBounds {
   readonly chainId: string;
-  /** Limits in MIST: cost of a payment, and price of a gas unit. */
   readonly maxGasBudgetMist: bigint;
   readonly maxGasPriceMist: bigint;
-  /** Payer of gas for `wallet`; undefined if it pays itself. A sponsored wallet is a deposit address without SUI. */
+  /** Undefined if `wallet` pays itself. A sponsored wallet is a deposit address without SUI. */
   readonly sponsorOf: (wallet: Address) => Address | undefined;
-  /** Move coins without gas where the network permits it. */
+  /** Moves coins without gas where the network permits it. */
   readonly gasless: boolean;
 }
 
@@ -127,7 +126,6 @@ export function settleVerdicts(verdicts: readonly PreparedExpiring[], needed: nu
   return ready.length < needed ? obstacle('UNCLEAR', 'only one of several sources answered') : dearest;
 }
 
-/** Funds and gas price of a payment, as comparable text. */
 function fundingKey({ funding }: Extract<PreparedExpiring, { kind: 'READY' }>): string {
   const { gas, gasPriceMist, form, withdrawnBaseUnits, coins, hasRest } = suiFundingIn(funding) ?? {};
   const named = coins?.map(({ id, version, digest, startVersion }) => [id, version, digest, startVersion]);
@@ -194,7 +192,7 @@ interface Attempted {
   readonly form: Pick<SuiFunding, 'form' | 'withdrawnBaseUnits' | 'coins' | 'hasRest'>;
 }
 
-/** Simulates a payment on the newest state exactly as it would be signed, with the maximum gas budget. */
+/** On the newest state, exactly as it would be signed, with the maximum gas budget. */
 async function attempt(
   source: SuiSource,
   { chainId, maxGasBudgetMist }: PaymentBounds,

@@ -10,7 +10,6 @@ export interface EpochState {
   readonly gasPriceMist: bigint;
   /** The network moves some coins without gas. A simulation shows which ones. */
   readonly allowsGasless: boolean;
-  /** Expected end. Undefined if the node does not report it. */
   readonly endsMs: number | undefined;
 }
 
@@ -23,9 +22,8 @@ const EPOCH_MASK = {
     'protocol_config.feature_flags',
   ],
 };
-/** Name in the protocol configuration of full nodes. */
 const GASLESS_FLAG = 'enable_gasless';
-/** With less time left, a transaction may also land in the next epoch; it could expire before it is executed. */
+/** With less time left, a transaction could expire before it is executed, so it may also land in the next epoch. */
 const LEFT_MIN_MS = 2 * 3_600_000;
 const DAY_MS = 86_400_000;
 
@@ -54,7 +52,7 @@ export async function readEpoch(
   };
 }
 
-/** See EpochWindows.currentWindow. The own scan determines the epoch; the node only supplies its expected end. */
+/** The own scan determines the epoch; the node only supplies its expected end. */
 export function currentWindow(
   sources: SuiSources,
   epoch: number,
@@ -72,7 +70,7 @@ export function currentWindow(
   }, options);
 }
 
-/** This epoch, and also the next if this one ends soon or its end is unknown. Pure. */
+/** This epoch, and the next if this one ends soon or its end is unknown. Pure. */
 export function windowFrom(
   epoch: number,
   endsMs: number | undefined,
@@ -84,7 +82,7 @@ export function windowFrom(
   return { epochs: { first: epoch, last: epoch + 1 }, expiresMs: expectedMs + DAY_MS };
 }
 
-/** See ExpiringSender.workPrice. The higher price of two sources. */
+/** The higher price of two sources. */
 export async function readGasPrice(sources: SuiSources, options: ReadOptions): Promise<bigint> {
   const asked = sources.witnesses().slice(0, 2);
   const results = await Promise.allSettled(asked.map((source) => readEpoch(source, options)));

@@ -13,7 +13,6 @@ const USDC = `0x${'d'.repeat(64)}::usdc::USDC` as TokenContract;
 const DIGEST = '4vJ9JU1bJJE96FWSJKvHsmmFADCg4gpZQff4P3bkLKi';
 const COIN = { id: `0x${'1'.repeat(64)}`, version: '7', digest: DIGEST, startVersion: null };
 
-/** Bytes of a transaction whose gas is paid with a coin. */
 function bytesOf(program: NewProgram, { sender = WALLET, owner = WALLET } = {}): Uint8Array {
   const { id: objectId, version, digest } = COIN;
   return encodeTransaction({
@@ -31,7 +30,6 @@ interface Sent {
   readonly types?: readonly string[];
 }
 
-/** Splits coins off the gas coin and sends them. */
 function outOfGas({ to = [WALLET], types = [SUI_COIN_TYPE], ...call }: Sent = {}): NewProgram {
   const addresses = to.map((one) => ({ Pure: { bytes: bcs.Address.serialize(one).toBytes() } }));
   return {

@@ -4,10 +4,7 @@ import { contractOf } from '../coin-type.ts';
 import { FRAMEWORK } from './payment-program.ts';
 import { decodeTransactionBytes, type TransactionData } from './transaction-bytes.ts';
 
-/**
- * Reads the gathered asset from the transaction's bytes. The wallet must be sender and gas payer, and the only
- * receiver. Undefined for bytes that may do anything else. Pure.
- */
+/** Returns the gathered asset. Undefined unless the wallet is sender, gas payer and only receiver. Pure. */
 export function readGathering(
   transaction: Uint8Array,
   wallet: Address,

@@ -13,7 +13,6 @@ const good = {
   balance: 5n,
 };
 
-/** Calls readCoins with a node that returns these coins. */
 function read(coins: readonly unknown[]) {
   const source = {
     label: 'node',
@@ -28,7 +27,7 @@ test('reads coins with id, version, digest and balance', async () => {
   ]);
 });
 
-/** Coins read from a node that pages its answer, and the number of requested pages. */
+/** The node pages its answer. Also returns the number of requested pages. */
 async function readPages(pageAt: (place: number) => readonly unknown[] | undefined) {
   let asked = 0;
   const source = {
@@ -80,6 +79,6 @@ test.each<readonly [string, Partial<Record<keyof typeof good, unknown>>]>([
   ['no version', { version: undefined }],
   ['no balance', { balance: undefined }],
 ])('rejects a coin with %s as a fault of the node', async (_, wrong) => {
-  // An error of another type would count as our own fault and stop reading all addresses.
+  // An error of another type would count as a programming error and stop reading all addresses.
   await expect(read([good, { ...good, ...wrong }])).rejects.toMatchObject({ code: 'INCONSISTENT_ANSWER' });
 });

@@ -18,19 +18,19 @@ export interface HeldCoin extends CoinReference {
   readonly balance: bigint;
 }
 
-/** Coins are sorted by balance, largest first. */
+/** Sorted by balance, largest first. */
 export interface Held extends Pick<Holding, 'inFunds'> {
   readonly coins: readonly HeldCoin[];
 }
 
 /**
- * Coins read of one type, in ten pages. More dust than that costs its sender over 10 SUI. Nodes list the largest
- * coins first, so dust does not hide a larger coin.
+ * Ten pages. More dust than that costs its sender over 10 SUI. Nodes list the largest coins first, so dust does not
+ * hide a larger coin.
  */
 const COINS_READ_MAX = 10_000;
 const PAGE = 1_000;
 const COIN_MASK = { paths: ['object_id', 'version', 'digest', 'owner', 'balance'] };
-/** OwnerKind of the API: an address; an address, with consensus ordering. */
+/** OwnerKind of the API: an address; an address with consensus ordering. */
 const OWNED = 1;
 const OWNED_BY_CONSENSUS = 5;
 
@@ -58,7 +58,6 @@ export async function readHeld(
   return { inFunds, coins: inCoins > 0n ? await readCoins(source, owner, coinType, options) : [] };
 }
 
-/** Coins of one type, largest first; of more than COINS_READ_MAX, the first that the node lists. */
 export async function readCoins(
   source: Pick<SuiSource, 'ask' | 'label'>,
   owner: Address,
@@ -114,7 +113,6 @@ export async function readCoins(
 
 const COIN_ID = /^0x[0-9a-f]{64}$/;
 
-/** Any other id cannot be encoded into a transaction. */
 function isCoinId(id: string | undefined): id is string {
   return id !== undefined && COIN_ID.test(id);
 }
@@ -133,8 +131,8 @@ export interface Balances {
 }
 
 /**
- * See ExpiringSender.balances. The newest checkpoint is read first, so the balances are not older than it. With a
- * sponsor, the wallet is a deposit address, whose coins are spent without gathering.
+ * The newest checkpoint is read first, so the balances are not older than it. A deposit address (with a sponsor) spends
+ * coins without gathering.
  */
 export function readBalances(
   sources: SuiSources,

@@ -17,25 +17,20 @@ import {
   type TransactionData,
 } from './transaction-bytes.ts';
 
-/** A payment read from its bytes only. */
 export interface ReadPayment {
   readonly txHash: TxHash;
-  /** The amount is undefined if whole coins are paid: the bytes do not contain their balances. */
+  /** Undefined if whole coins are paid: the bytes do not contain their balances. */
   readonly intent: Omit<PaymentIntent, 'amountBaseUnits'> & {
     readonly amountBaseUnits: PaymentIntent['amountBaseUnits'] | undefined;
   };
-  /** Part of the amount that is withdrawn from the sender's address balance. */
   readonly withdrawnBaseUnits: bigint;
   readonly gas: { readonly owner: Address; readonly priceMist: bigint; readonly budgetMist: bigint };
   readonly epochs: EpochWindow;
-  /** Distinguishes transactions that are otherwise equal. */
   readonly nonce: number;
-  /** Base58 digest of checkpoint 0. */
   readonly chainId: string;
 }
 
 export interface ReadSigned extends ReadPayment {
-  /** In the order of the signatures. */
   readonly signers: readonly Address[];
 }
 
@@ -47,7 +42,7 @@ export function readSignedPayment(bytes: Uint8Array): ReadSigned {
   return { ...readPaymentBytes(transaction), signers };
 }
 
-/** Reads the bytes without signatures, as a checkpoint contains them. */
+/** Without signatures, as a checkpoint contains the bytes. */
 export function readPaymentBytes(transaction: Uint8Array): ReadPayment {
   const data = decodeTransactionBytes(transaction);
   const plan = planIn(data);
@@ -101,7 +96,7 @@ function planIn({ kind, sender }: TransactionData): PaymentPlan {
   };
 }
 
-/** For whole coins the amount is unknown here. Any valid amount encodes to the same bytes. */
+/** Unknown for whole coins: any valid amount encodes to the same bytes. */
 function amountOf(
   { coins, hasRest, withdrawnBaseUnits }: Pick<PaymentPlan, 'coins' | 'hasRest' | 'withdrawnBaseUnits'>,
   written: Buffer | undefined,

@@ -11,9 +11,7 @@ import { readPaymentBytes, type ReadPayment } from './read-payment-bytes.ts';
 const PAYMENT_MASK = { paths: ['transaction.bcs', 'timestamp', 'balance_changes'] };
 const NONCE_VALUES = 2 ** 32;
 
-/**
- * See ExpiringSender.readPayment. One source suffices for the bytes, whose digest is the hash; the outcome needs two.
- */
+/** One source suffices for the bytes, whose digest is the hash; the outcome needs two. */
 export async function readPayment(
   sources: SuiSources,
   reader: Pick<ChainReader, 'readFates'>,
@@ -50,7 +48,7 @@ export async function readPayment(
   };
 }
 
-/** The time in milliseconds with this nonce that is nearest to the execution time. */
+/** The time (ms) with this nonce that is nearest to the execution time. */
 export function uniqueNear(timeMs: number, nonce: number): number {
   const floor = Math.floor(timeMs / NONCE_VALUES) * NONCE_VALUES + nonce;
   const near = [floor - NONCE_VALUES, floor, floor + NONCE_VALUES];
@@ -60,11 +58,9 @@ export function uniqueNear(timeMs: number, nonce: number): number {
 interface Found {
   readonly read: ReadPayment;
   readonly timeMs: number;
-  /** Amount that the receiver got, from this node. */
   readonly received: bigint;
 }
 
-/** Undefined if the source does not know the transaction, or it is not a payment of this gateway's kind. */
 async function readBytes(
   source: SuiSource,
   digest: TxHash,
@@ -82,7 +78,6 @@ async function readBytes(
   }
   const { transaction, timestamp, balanceChanges } = answer.response.transaction ?? {};
   const bytes = transaction?.bcs?.value;
-  // Executed, but in no checkpoint yet.
   if (timestamp === undefined) return undefined;
   const read = bytes === undefined ? undefined : tryDecode(bytes);
   if (bytes === undefined || (read !== undefined && read.txHash !== digest))

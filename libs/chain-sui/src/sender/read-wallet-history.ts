@@ -6,30 +6,24 @@ import { readTransactions } from '../read-transactions.ts';
 import { createSuiSources, type SuiSource, type SuiSourcesNetwork } from '../sui-sources.ts';
 import { digestOf } from './transaction-bytes.ts';
 
-/** An epoch with its start and expected duration. */
 export interface EpochAt {
   readonly epoch: number;
   readonly startMs: number;
   readonly durationMs: number;
 }
 
-/** Reads the bytes of transactions that the own scan found, and epochs by time. */
 export interface SuiWalletHistoryReader {
-  /** Transaction bytes from any source that has them; the digest verifies them. Missing ones are left out. */
+  /** From any source that has them; the digest verifies them. Missing ones are left out. */
   readBytes(txHashes: readonly TxHash[], options?: ReadOptions): Promise<ReadonlyMap<TxHash, Uint8Array>>;
-  /**
-   * The epoch at a past time, searched downwards from `newest`. Needs two sources that agree, if several are
-   * configured. Throws a GatewayError with a ReaderErrorCode.
-   */
+  /** Searched downwards from `newest`. Two sources must agree if several are configured. */
   epochAt(timeMs: number, newest: number, options?: ReadOptions): Promise<EpochAt>;
 }
 
 const BYTES_PATHS = ['digest', 'transaction.bcs'];
 const EPOCH_MASK = { paths: ['epoch', 'start', 'system_state.parameters.epoch_duration_ms'] };
-/** Limit of the search: older than any backup. */
+/** Older than any backup. */
 const EPOCHS_BACK_MAX = 400;
 
-/** Throws TypeError for a network without a genesis id. Opens no connection before the first call. */
 export function createSuiWalletHistoryReader(network: SuiSourcesNetwork): SuiWalletHistoryReader {
   const sources = createSuiSources(network, {});
   return {

@@ -8,10 +8,7 @@ const EXPIRED = /transaction expired|epoch .* (?:not|is) valid/i;
 const LACKS_FUNDS =
   /withdraw reservation|lower than the needed amount|insufficient (?:funds|balance|gas)|InsufficientBalance/i;
 
-/**
- * Maps the failure of a submission to its outcome. Any error that is not a rejection of the transaction itself is
- * UNKNOWN: the transaction may have been executed.
- */
+/** Any error that is not a rejection of the transaction itself is UNKNOWN: the transaction may have been executed. */
 export function outcomeOfFailure(error: unknown): SaidToSending {
   if (!(error instanceof GatewayError)) return { outcome: 'UNKNOWN', fault: 'RPC_UNAVAILABLE' };
   const fault = error.code as ReaderErrorCode;

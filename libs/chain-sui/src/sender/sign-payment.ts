@@ -19,26 +19,23 @@ import { digestOf, encodeSigned, encodeTransaction, signingHashOf, windowOf } fr
 
 export interface SigningDeps {
   readonly backend: SignerBackend;
-  /** Base58 digest of checkpoint 0. It makes a transaction invalid on any other chain. */
+  /** Base58 digest of checkpoint 0: the transaction is invalid on any other chain. */
   readonly chainId: string;
-  /** The hot wallet that pays gas for deposit addresses. Undefined: no sponsor. */
   readonly sponsor: Address | undefined;
-  /** Limits in MIST: cost of a transaction, and price of a gas unit. */
   readonly maxGasBudgetMist: bigint;
   readonly maxGasPriceMist: bigint;
 }
 
-/** Rise of the gas price for a transaction that may land in the next epoch; within the margin of the budget. */
+/** For a transaction that may land in the next epoch; within the margin of the budget. */
 const RISE_PERCENT = 25n;
 const NONCE_VALUES = 2 ** 32;
 const U64_END = 1n << 64n;
 
-/** Nonce from the unique time. It repeats after 49 days, so never within the same epochs. */
+/** Repeats after 49 days, so never within the same epochs. */
 export function nonceOf(uniqueMs: number): number {
   return uniqueMs % NONCE_VALUES;
 }
 
-/** See ExpiringSender.sign. */
 export async function signPayment(
   deps: SigningDeps,
   intent: PaymentIntent,
@@ -56,7 +53,7 @@ export async function signPayment(
   if (found === undefined || epochs === undefined)
     throw senderError('INTENT_INVALID', 'the payment has no funding or no epochs', { wallet: from });
   requireValid(deps, validity, feeLimitBaseUnits, found);
-  // The balance of a whole coin is known only from a node. So whole coins are paid only from deposit addresses.
+  // Only a node knows the balance of a whole coin, so whole coins are paid only from deposit addresses.
   if (found.coins.length > 0 && backend.addresses.includes(from))
     throw senderError('INTENT_INVALID', 'a hot wallet must pay from its address balance', { wallet: from });
   const owner = found.gas === 'SPONSORED' ? deps.sponsor : from;
@@ -93,7 +90,7 @@ export async function signPayment(
   return signed;
 }
 
-/** Raises the price of a transaction that may land in the next epoch, where validators may ask for more. */
+/** Validators may ask for more in the next epoch. */
 function priceFor(
   gasPriceMist: bigint,
   { first, last }: EpochWindow,
@@ -105,9 +102,8 @@ function priceFor(
 }
 
 /**
- * See ExpiringSender.differenceOf. The bytes of a payment with whole coins do not contain the amount, only that all
- * of them are paid. @param sponsor permitted gas payer besides the sender; ANY for stored transactions, which an
- * earlier hot wallet may have sponsored
+ * Bytes that pay whole coins do not contain the amount. `sponsor` is a permitted gas payer besides the sender; ANY for
+ * stored transactions, which an earlier hot wallet may have sponsored.
  */
 export function differenceOfStored(
   { chainId, sponsor }: { readonly chainId: string; readonly sponsor: Address | undefined | 'ANY' },

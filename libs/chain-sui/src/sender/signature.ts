@@ -4,12 +4,12 @@ import type { SignerBackend } from '@opentill/chain/signer-backend';
 import { recover, verify, type RecoveryIdType } from 'tiny-secp256k1';
 import { suiAddressCodec } from '../address-codec.ts';
 
-/** First byte of a serialised signature: the scheme secp256k1 (fastcrypto, SignatureScheme). */
+/** Scheme secp256k1 (fastcrypto, SignatureScheme). */
 const FLAG = 0x01;
 const SIGNATURE_BYTES = 64;
 const KEY_BYTES = 33;
 
-/** Signs a transaction hash with the key of `address`. Returns flag, signature and public key. */
+/** Returns flag, signature and public key. */
 export async function signHash(
   backend: SignerBackend,
   address: Address,
@@ -25,7 +25,6 @@ export async function signHash(
   return Uint8Array.from([FLAG, ...signature, ...key]);
 }
 
-/** The signer's address. Throws RangeError for an invalid signature or another scheme. */
 export function readSignature(serialised: Uint8Array, hash: Uint8Array): Address {
   const signature = serialised.subarray(1, 1 + SIGNATURE_BYTES);
   const key = serialised.subarray(1 + SIGNATURE_BYTES);
@@ -35,7 +34,7 @@ export function readSignature(serialised: Uint8Array, hash: Uint8Array): Address
   return suiAddressCodec.fromPublicKey(key);
 }
 
-/** Strict: the chain accepts only the low-s form. */
+/** The chain accepts only the low-s form. */
 function isValidSignature(digest: Uint8Array, key: Uint8Array, signature: Uint8Array): boolean {
   try {
     return verify(digest, key, signature, true);

@@ -10,7 +10,7 @@ const TRIAL_MASK = {
   paths: ['transaction.effects.status', 'transaction.effects.gas_used', 'transaction.balance_changes'],
 };
 
-/** Margin of the budget over the simulated cost: objects grow, and a new coin takes one more step. */
+/** Of the budget over the simulated cost: objects grow, and a new coin takes one more step. */
 const MARGIN_PERCENT = 50n;
 
 export function withMargin(gasMist: bigint): bigint {
@@ -18,14 +18,14 @@ export function withMargin(gasMist: bigint): bigint {
 }
 
 export interface Trial {
-  /** Computation and storage cost, before the storage rebate. */
+  /** Before the storage rebate. */
   readonly gasMist: bigint;
-  /** Cost less the rebate; may be negative. */
+  /** After the storage rebate; may be negative. */
   readonly netGasMist: bigint;
   readonly receivedBy: (address: Address, coinType: string) => bigint;
 }
 
-/** Simulates a transaction. Returns the node's reason if it would fail. */
+/** Returns the node's reason if the transaction would fail. */
 export async function simulate(
   source: SuiSource,
   bytes: Uint8Array,

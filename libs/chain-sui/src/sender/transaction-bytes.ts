@@ -10,25 +10,23 @@ type Program = Extract<
   { $kind: 'ProgrammableTransaction' }
 >['ProgrammableTransaction'];
 export type ProgramInput = Program['inputs'][number];
-/** Input type of `bcs`: like the output, without the names of variants. */
 export type NewTransaction = NonNullable<Parameters<typeof bcs.TransactionData.serialize>[0]['V1']>;
 type NewKind = Extract<NewTransaction['kind'], { ProgrammableTransaction: unknown }>;
 export type NewProgram = NonNullable<NewKind['ProgrammableTransaction']>;
 
-/** Prefix of the transaction bytes in the digest (crates/sui-types, `BcsSignable`). */
+/** Hashed before the transaction (crates/sui-types, `BcsSignable`). */
 const DIGEST_SALT = Buffer.from('TransactionData::');
-/** Intent of a transaction signature: scope TransactionData, version 0, application Sui. */
+/** Scope TransactionData, version 0, application Sui. */
 const INTENT = new Uint8Array([0, 0, 0]);
 
 const blake2b = await createBLAKE2b(256);
 
-/** Stored and sent bytes: the transaction and all required signatures. */
+/** The transaction and all required signatures, as stored. */
 const SignedBytes = bcs.struct('Signed', {
   transaction: bcs.byteVector(),
   signatures: bcs.vector(bcs.byteVector()),
 });
 
-/** Limits a transaction to epochs of one chain. `nonce` distinguishes otherwise equal transactions. */
 export function windowOf(
   chainId: string,
   { first, last }: EpochWindow,
@@ -40,7 +38,6 @@ export function windowOf(
 
 export interface SignedParts {
   readonly transaction: Uint8Array;
-  /** Each is flag, signature and public key. */
   readonly signatures: readonly Uint8Array[];
 }
 
@@ -60,12 +57,11 @@ export function decodeTransactionBytes(bytes: Uint8Array): TransactionData {
   return data;
 }
 
-/** The transaction digest, base58. */
 export function digestOf(transaction: Uint8Array): TxHash {
   return toBase58(blake2b.init().update(DIGEST_SALT).update(transaction).digest('binary')) as TxHash;
 }
 
-/** The 32-byte hash to sign. A secp256k1 key signs its SHA-256. */
+/** A secp256k1 key signs the SHA-256 of these 32 bytes. */
 export function signingHashOf(transaction: Uint8Array): Uint8Array {
   return blake2b.init().update(INTENT).update(transaction).digest('binary');
 }
