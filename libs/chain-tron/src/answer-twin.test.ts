@@ -26,7 +26,6 @@ test('parses other bytes separately and never takes them for the first answer', 
   expect([deduplicator.isFirst(first), deduplicator.isFirst(other), deduplicator.isFirst(undefined)]).toEqual(
     [true, false, false],
   );
-  // Equal JSON in other bytes does not count.
   expect(deduplicator.isFirst(parse('{"a": 1}'))).toBe(false);
 });
 

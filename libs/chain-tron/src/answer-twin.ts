@@ -2,13 +2,11 @@
 export const SAME = Symbol('the same bytes');
 
 /**
- * Deduplicates the answers of several sources to one question: equal bytes are parsed once. The parsed value takes
- * many times the memory of the bytes, so it can be released earlier.
+ * Parses equal answers of several sources once. The parsed value takes many times the memory of the bytes, so it can be
+ * released earlier.
  */
 export interface AnswerDeduplicator {
-  /**
-   * The value of the first answer if the bytes are equal (SAME once it is released), otherwise the result of `read`.
-   */
+  /** Equal bytes return the first value (SAME once it is released), otherwise the result of `read`. */
   valueOf(body: Buffer, read: () => unknown): unknown;
   isFirst(value: unknown): boolean;
   release(): void;

@@ -4,17 +4,15 @@ import { isReaderError } from '@opentill/chain/reader-error';
 const TRIES = 5;
 /** Lower, because mostly the node does not have the block yet. */
 const TRIES_FOR_MISSING = 3;
-/** An exchange that takes longer before it fails is not a transient fault. */
+/** A slower failure is not a transient fault. */
 const QUICK_FAILURE_MS_MAX = 1_000;
-/**
- * Retries that all blocks of a round share: eight for missing or inconsistent answers, or four for broken exchanges.
- */
+/** Shared by all blocks of a round: eight for missing or inconsistent answers, or four for broken exchanges. */
 const SHARED_RETRIES = 8;
 const RETRIES_TAKEN_BY_BROKEN = 2;
 
 /**
- * Retry budget of blocks that are read together. With retries per block, a source that always fails at once would
- * block the round for minutes at a low rate limit, and no other source would be asked.
+ * Shared by blocks that are read together. With retries per block, a source that always fails at once would block the
+ * round for minutes at a low rate limit, and no other source would be asked.
  */
 export interface RetryBudget {
   take(tries: number): boolean;
@@ -31,7 +29,7 @@ export function createRetryBudget(): RetryBudget {
   };
 }
 
-/** True if an exchange failed soon after it was sent. The wait for the rate limit does not count. */
+/** Without the wait for the rate limit. */
 export function failedQuickly(error: unknown): boolean {
   if (!isReaderError(error, 'RPC_UNAVAILABLE')) return false;
   const tookMs = error.context['tookMs'];
@@ -39,9 +37,9 @@ export function failedQuickly(error: unknown): boolean {
 }
 
 /**
- * Retries a read of one of many blocks that are read together. Several nodes may share a URL, some of them behind, so
- * of many requests one often fails. Without a retry, everything read before would be lost, which at a low rate limit
- * could repeat without end. Never retries after a rate-limit error, nor beyond the shared budget.
+ * Retries one of many blocks that are read together. Several nodes may share a URL, some of them behind, so one of many
+ * requests often fails. Without a retry, everything read before would be lost, which at a low rate limit could repeat
+ * without end. Never retries after a rate-limit error.
  */
 export async function retryRead<T>(
   work: () => Promise<T>,

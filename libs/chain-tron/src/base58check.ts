@@ -6,26 +6,25 @@ const PAYLOAD_BYTES = 21;
 const CHECKSUM_BYTES = 4;
 const HASH_BYTES = 32;
 const BYTES = PAYLOAD_BYTES + CHECKSUM_BYTES;
-/** Base58 length of any 25 bytes that begin with 0x41. */
+/** Length of any 25 bytes that begin with 0x41. */
 const TEXT_LENGTH = 34;
-/** Digits per division. With a limb of 24 bits after the remainder, the number stays below 2^53. */
+/** Per division. With a limb of 24 bits after the remainder, the number stays below 2^53. */
 const DIGITS_AT_ONCE = 4;
 const STEP = 58 ** DIGITS_AT_ONCE;
 const LIMB = 2 ** 24;
 const LIMB_BYTES = 3;
 const LIMBS = 1 + (BYTES - 1) / LIMB_BYTES;
 const PAIR = 58 ** 2;
-/** Letters of each two-digit value: the first letters, and the second ones. */
+/** First letter of each two-digit value. */
 const FIRST_LETTERS = Uint8Array.from({ length: PAIR }, (_, value) =>
   ALPHABET.charCodeAt(Math.floor(value / 58)),
 );
 const SECOND_LETTERS = Uint8Array.from({ length: PAIR }, (_, value) => ALPHABET.charCodeAt(value % 58));
-/** TEXT_LENGTH rounded up to a multiple of DIGITS_AT_ONCE. */
 const TEXT_BYTES = Math.ceil(TEXT_LENGTH / DIGITS_AT_ONCE) * DIGITS_AT_ONCE;
 
 const checksumOf = createChecksum();
 
-/** Base58 of 21 bytes that begin with 0x41 and the first four bytes of their double SHA-256: 34 characters. */
+/** Encodes 21 bytes that begin with 0x41, and the first four bytes of their double SHA-256: 34 characters. */
 export const encodeBase58Check = createEncoder();
 
 function createEncoder(): (payload: Uint8Array) => string {
@@ -49,7 +48,7 @@ function createEncoder(): (payload: Uint8Array) => string {
   };
 }
 
-/** Fills the first byte and 24-bit limbs, most significant first. The checksum follows the last payload byte. */
+/** 24-bit limbs, most significant first, after the first byte. The checksum follows the last payload byte. */
 function fillLimbs(limbs: Float64Array, payload: Uint8Array, checksum: number): void {
   limbs[0] = payload[0] ?? 0;
   for (let limb = 1; limb < LIMBS - 2; limb += 1) {
@@ -61,7 +60,7 @@ function fillLimbs(limbs: Float64Array, payload: Uint8Array, checksum: number): 
   limbs[LIMBS - 1] = checksum & 0xff_ff_ff;
 }
 
-/** Decodes a text of `encodeBase58Check` to its 21 bytes; undefined for any other text, including a wrong checksum. */
+/** Undefined for any text that `encodeBase58Check` does not write, including a wrong checksum. */
 export function decodeBase58Check(text: string): Uint8Array | undefined {
   if (text.length !== TEXT_LENGTH) return undefined;
   const bytes = new Uint8Array(BYTES);
@@ -93,8 +92,8 @@ function divideInPlace(limbs: Float64Array, from: number): number {
 }
 
 /**
- * Creates a function that returns the first four bytes of the double SHA-256 as a number. Hex digests: for binary
- * ones Node creates buffers, which cost as much as the hashes.
+ * The first four bytes of the double SHA-256 as a number. Hex digests: for binary ones Node creates buffers, which cost
+ * as much as the hashes.
  */
 function createChecksum(): (payload: Uint8Array) => number {
   const first = Buffer.alloc(HASH_BYTES);

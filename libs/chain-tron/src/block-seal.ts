@@ -3,22 +3,19 @@ import { hexOf, tronAddressCodec } from './address-codec.ts';
 import { objectIn } from './node-value.ts';
 import { headerDigestOf } from './protobuf/header.ts';
 
-/** The block producer and its signature in a header. Addresses are 42 hex digits that begin with 41. */
+/** Addresses are 42 hex digits that begin with 41. */
 export interface BlockSeal {
   readonly height: number;
   readonly witnessHex: string;
   readonly digestHex: string;
-  /** As the node writes it. The block id does not cover it. */
+  /** The block id does not cover it. */
   readonly signatureHex: string;
 }
 
 const SIGNATURE = /^[0-9a-f]{130}$/;
 const V_OFFSET = 27;
 
-/**
- * Reads the seal from a block's JSON. A missing witness or signature becomes an empty string. Throws
- * INCONSISTENT_ANSWER without a header.
- */
+/** A missing witness or signature becomes an empty string. Throws INCONSISTENT_ANSWER without a header. */
 export function sealOf(raw: unknown, height: number): BlockSeal {
   const header = objectIn(objectIn(raw, 'block')['block_header'], 'block_header');
   const data = objectIn(header['raw_data'], 'block_header.raw_data');
@@ -32,7 +29,7 @@ export function sealOf(raw: unknown, height: number): BlockSeal {
   };
 }
 
-/** Address of the key that signed the header; undefined if invalid. Nodes write the recovery id as 0, 1, 27 or 28. */
+/** Undefined if the signature is invalid. Nodes write the recovery id as 0, 1, 27 or 28. */
 export function signerHexOf({ digestHex, signatureHex }: BlockSeal): string | undefined {
   if (!SIGNATURE.test(signatureHex)) return undefined;
   const signature = Buffer.from(signatureHex, 'hex');

@@ -8,17 +8,15 @@ import type { TronSource, TronSources } from './tron-sources.ts';
 import { readHeader } from './tron-sources.ts';
 
 export type SourceLack =
-  /** The source has no receipts of whole blocks. Without another source no payment is seen. */
+  /** No receipts of whole blocks. Without another source no payment is seen. */
   | 'RECEIPTS_MISSING'
-  /**
-   * The source does not serve `/walletsolidity` (see `solidityUrls`). Without another source, no payment is credited.
-   */
+  /** No `/walletsolidity` (see `solidityUrls`). Without another source no payment is credited. */
   | 'SOLID_MISSING';
 
 export type SourceFinding = FoundInSource<SourceLack>;
 
 export interface NetworkCheck {
-  /** `hex` has 21 bytes. */
+  /** 21 bytes. */
   readonly tokens: readonly {
     readonly contract: TokenContract;
     readonly hex: string;
@@ -30,7 +28,7 @@ export interface NetworkCheck {
 const WORD = /^[0-9a-f]{64}$/;
 const ZERO_HEX = `41${'0'.repeat(40)}`;
 
-/** Checks chain and tokens of every source and tries the reader's calls. Throws as checkSources. */
+/** Also tries the reader's calls. Throws as checkSources. */
 export async function checkNetwork(
   sources: TronSources,
   check: NetworkCheck,
@@ -66,7 +64,7 @@ async function probeMethods(source: TronSource, check: NetworkCheck, options: Re
   });
 }
 
-/** A wrong contract or number of decimals would book wrong amounts, so the check throws TOKEN_MISMATCH. */
+/** A wrong contract or number of decimals would book wrong amounts. */
 async function checkTokens(
   source: TronSource,
   { tokens }: NetworkCheck,
@@ -84,7 +82,7 @@ async function checkTokens(
 
 /**
  * Undefined if there is no contract, or the call fails or returns no number. An empty answer throws
- * INCONSISTENT_ANSWER instead: nodes that are behind return it, and it must not exclude a source.
+ * INCONSISTENT_ANSWER: nodes that are behind return it, and it must not exclude a source.
  */
 async function readDecimals(
   source: TronSource,

@@ -28,10 +28,9 @@ interface SourceEvidence {
 const TRANSACTIONS_AT_ONCE = 8;
 
 /**
- * Checks candidates against the receipts of their transactions; see ChainReader.confirmTransfers. A candidate that a
- * receipt refutes must also be refuted by the whole block, at each source that was asked.
+ * A candidate that a receipt refutes must also be refuted by the whole block, at each source that was asked.
  *
- * No request is needed for candidates from a block that two sources have just returned alike with all receipts, or
+ * Candidates from a block that two sources have just returned alike with all receipts need no request, nor do those of
  * one source if that is enough. A block may have hundreds of them, and of many requests some fail.
  */
 export async function confirmTransfers(
@@ -56,7 +55,7 @@ export async function confirmTransfers(
   return { confirmed, refuted };
 }
 
-/** Candidates already proven: read together with these headers, by as many sources as required. */
+/** Read together with these headers, by as many sources as required. */
 function alreadyProven(
   { chain }: Reading,
   candidates: readonly CandidateTransfer[],
@@ -101,7 +100,6 @@ async function readFromSources(
   return answers.flatMap((one) => (one === undefined ? [] : [{ source: one.source, evidences: one.answer }]));
 }
 
-/** The transfer on which all sources agree; undefined if none shows it. Throws if they differ. */
 function agreedOn(
   reading: Reading,
   sourceEvidences: readonly SourceEvidence[],
@@ -120,10 +118,7 @@ function agreedOn(
   });
 }
 
-/**
- * Reads receipts, TRX transactions and headers. Throws unless every transaction is in the block of its candidates, so
- * that another source is asked.
- */
+/** Throws unless every transaction is in the block of its candidates, so that another source is asked. */
 async function readEvidences(
   source: TronSource,
   candidates: readonly CandidateTransfer[],
@@ -143,7 +138,6 @@ async function readEvidences(
   return evidences;
 }
 
-/** Undefined if the source has none. */
 export async function readInfo(
   source: TronSource,
   txHash: TxHash,
@@ -156,7 +150,7 @@ export async function readInfo(
   return info;
 }
 
-/** Reads a transaction. This does not prove inclusion: a pending transaction looks the same. Its receipt proves it. */
+/** Does not prove inclusion: a pending transaction looks the same. The receipt proves it. */
 export async function readTransaction(
   source: TronSource,
   txHash: TxHash,
@@ -214,7 +208,7 @@ function provenBy(
     : undefined;
 }
 
-/** The receipt contradicts the candidate. Throws unless the receipts of the whole block contradict it too. */
+/** The receipt contradicts the candidate. Throws unless the receipts of the whole block do so too. */
 async function requireRefutedByBlock(
   reading: Reading,
   source: TronSource,
@@ -236,7 +230,7 @@ function contextOf({ txHash, blockHash, blockHeight }: CandidateTransfer): Reado
   return { txHash, blockHash, height: blockHeight };
 }
 
-/** Calls `work` for each key, eight in parallel. Returns the results by key. */
+/** Eight in parallel. */
 export async function inBatches<K, T>(
   keys: readonly K[],
   work: (key: K) => Promise<T>,

@@ -9,23 +9,22 @@ export interface TronHeader extends BlockHeader {
   readonly timeMs: number;
 }
 
-/** TRX moved by a TransferContract; the transaction's owner is the sender. */
+/** Moved by a TransferContract; the transaction's owner is the sender. */
 export interface CarriedTrx {
-  /** As the node writes it. */
   readonly toHex: string;
   readonly sun: bigint;
 }
 
 /**
- * A transaction in a block or in `gettransactionbyid`. Addresses stay in hex: only few of the hundreds in a block are
- * needed, and each conversion to base58 takes two hashes.
+ * Addresses stay in hex: only few of the hundreds in a block are needed, and each conversion to base58 takes two
+ * hashes.
  */
 export interface TronTransaction {
   readonly txHash: TxHash;
-  /** SUCCESS, REVERT, OUT_OF_ENERGY …; undefined if the node does not return it. */
+  /** SUCCESS, REVERT, OUT_OF_ENERGY …; undefined if the node omits it. */
   readonly contractRet: string | undefined;
   readonly type: string;
-  /** The owner, who signed it: 42 digits that begin with 41. Undefined if the node returns another form. */
+  /** Signed the transaction: 42 digits that begin with 41. Undefined if the node returns another form. */
   readonly ownerHex: string | undefined;
   readonly trx: CarriedTrx | undefined;
 }
@@ -34,9 +33,9 @@ const HEX_ADDRESS = /^41[0-9a-f]{40}$/;
 const EMPTY_ROOT = '0'.repeat(64);
 
 /**
- * Decodes the header of a block with or without transactions. Throws BLOCK_NOT_FOUND for the empty answer. Throws
- * INCONSISTENT_ANSWER unless the id is computed from this header and the parent's id begins with the height before:
- * ids that link blocks also protect their times. The id of block 0 is compared with the configured one.
+ * BLOCK_NOT_FOUND for the empty answer. INCONSISTENT_ANSWER unless the id is computed from this header and the parent's
+ * id begins with the height before: ids that link blocks also protect their times. The id of block 0 is compared with
+ * the configured one.
  */
 export function decodeHeader(raw: unknown, asked?: number): TronHeader {
   if (isNothing(raw))
@@ -98,7 +97,7 @@ export function decodeTransaction(raw: unknown): TronTransaction {
   return { txHash, contractRet, type, ownerHex, trx };
 }
 
-/** Only own transactions need it, so a malformed owner in others must not fail the block. */
+/** Needed for own transactions only, so a malformed owner in others must not fail the block. */
 function ownerHexOf(contract: Raw): string | undefined {
   const { parameter } = contract;
   if (typeof parameter !== 'object' || parameter === null || !('value' in parameter)) return undefined;

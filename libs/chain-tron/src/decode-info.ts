@@ -3,17 +3,14 @@ import type { TokenContract, TxHash } from '@opentill/chain/transfer';
 import { addressOfShortHex } from './address-codec.ts';
 import { countIn, hashIn, isNothing, listIn, malformed, objectIn, sunIn } from './node-value.ts';
 
-/** A receipt: an answer of `gettransactioninfobyid` or one entry of `…byblocknum`. */
+/** A receipt: `gettransactioninfobyid`, or one entry of `…byblocknum`. */
 export interface TronInfo {
   readonly txHash: TxHash;
   readonly height: number;
   readonly blockTimeMs: number;
   /** Total TRX burnt: energy, bandwidth, activation. */
   readonly feeSun: bigint;
-  /**
-   * Outcome of a contract call (SUCCESS, REVERT, OUT_OF_ENERGY …); undefined for transactions without one, such as a
-   * TransferContract.
-   */
+  /** SUCCESS, REVERT, OUT_OF_ENERGY …; undefined for transactions without a contract call. */
   readonly contractResult: string | undefined;
   readonly failed: boolean;
   /** Undecoded; see `transferIn`. */
@@ -22,16 +19,16 @@ export interface TronInfo {
 
 export interface LoggedTransfer {
   readonly contract: TokenContract;
-  /** 40 hex digits, as in logs; see TronTransaction for the reason. */
+  /** 40 hex digits, as in logs. */
   readonly fromHex: string;
   readonly toHex: string;
   readonly amount: bigint;
 }
 
-/** Configured contracts by 20 bytes of hex, the form in logs. */
+/** By 20 bytes of hex, the form in logs. */
 export type TokensByHex = ReadonlyMap<string, TokenContract>;
 
-/** keccak256("Transfer(address,address,uint256)"). */
+/** keccak256 of `Transfer(address,address,uint256)`. */
 export const TRANSFER_TOPIC = 'ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 const TRANSFER_TOPICS = 3;
 /** Early TRON compilers kept the prefix 41 before the 20 bytes. */
@@ -39,7 +36,7 @@ const INDEXED_ADDRESS = /^0{22}(?:00|41)[0-9a-f]{40}$/;
 const ADDRESS_START = 24;
 const WORD = /^[0-9a-f]{64}$/;
 
-/** Decodes a receipt; undefined for the empty answer: the transaction is in no block of the node. */
+/** Undefined for the empty answer: the transaction is in no block of the node. */
 export function decodeInfo(raw: unknown): TronInfo | undefined {
   if (isNothing(raw)) return undefined;
   const info = objectIn(raw, 'receipt');
@@ -64,12 +61,12 @@ export function decodeInfos(raw: unknown): readonly TronInfo[] {
   return listIn(raw, 'receipts of a block').map((one) => decodeInfo(one) ?? malformed('receipt', one));
 }
 
-/** True if a contract call succeeded, so that its logs took effect. */
+/** Only then the logs took effect. */
 export function hasRun(info: TronInfo): boolean {
   return info.contractResult === 'SUCCESS' && !info.failed;
 }
 
-/** The transfer of a configured token in a log; undefined for any other log, and for a zero amount. */
+/** Undefined for any other log, and for a zero amount. */
 export function transferIn(raw: unknown, tokens: TokensByHex): LoggedTransfer | undefined {
   const log = objectIn(raw, 'log');
   const { address, topics, data } = log;

@@ -3,7 +3,7 @@ import { tronAddressCodec } from './address-codec.ts';
 import type { TronNetwork, TronReaderDeps } from './reader.ts';
 import { createTronReader } from './reader.ts';
 
-/** TRON and its test networks Nile and Shasta. */
+/** Also for the test networks Nile and Shasta. */
 export const tronFamily: ChainFamily<TronNetwork, TronReaderDeps> = {
   family: 'TRON',
   addressCodec: tronAddressCodec,

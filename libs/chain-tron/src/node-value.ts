@@ -1,7 +1,7 @@
 import { readerError } from '@opentill/chain/reader-error';
 import { boundedText } from '@opentill/chain-sources/node-text';
 
-/** An object of a node's JSON. Zero, false and empty fields are absent, because proto3 omits them. */
+/** Zero, false and empty fields are absent, because proto3 omits them. */
 export type Raw = Readonly<Record<string, unknown>>;
 
 const HASH = /^[0-9a-f]{64}$/;
@@ -13,7 +13,7 @@ export function malformed(what: string, value: unknown): never {
   );
 }
 
-/** For error messages; accepts the bigints of parseAnswer. */
+/** Accepts the bigints of parseAnswer. */
 export function shownValue(value: unknown): string {
   const text = (_: string, inner: unknown): unknown => (typeof inner === 'bigint' ? `${inner}` : inner);
   return JSON.stringify(value, text) ?? 'nothing';
@@ -24,14 +24,13 @@ export function objectIn(value: unknown, what: string): Raw {
   return value as Raw;
 }
 
-/** True for `{}`, by which a node answers that it does not have the requested thing. */
+/** A node answers `{}` if it does not have the requested thing. */
 export function isNothing(value: unknown): boolean {
   return (
     typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0
   );
 }
 
-/** Absent means empty. */
 export function listIn(value: unknown, what: string): readonly unknown[] {
   if (value === undefined) return [];
   return Array.isArray(value) ? (value as readonly unknown[]) : malformed(what, value);
@@ -42,7 +41,7 @@ export function hashIn(value: unknown, what: string): string {
   return typeof value === 'string' && HASH.test(value) ? value : malformed(what, value);
 }
 
-/** A height, time or count; absent means 0. */
+/** Absent means 0. */
 export function countIn(value: unknown, what: string): number {
   if (value === undefined) return 0;
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
@@ -50,7 +49,7 @@ export function countIn(value: unknown, what: string): number {
     : malformed(what, value);
 }
 
-/** An amount in sun, exact at any size (see parseAnswer); absent means 0. */
+/** Exact at any size (see parseAnswer); absent means 0. */
 export function sunIn(value: unknown, what: string): bigint {
   if (value === undefined) return 0n;
   if (typeof value === 'bigint' && value >= 0n) return value;

@@ -15,8 +15,8 @@ import { readTransactionBytes } from './sender/read-transaction-bytes.ts';
 import { sendOutcomeOf } from './sender/send-outcome.ts';
 import type { TronCall } from './tron-client.ts';
 
-// A node may return any value in any place. It must be decoded, or rejected as malformed so that another node is asked.
-// A TypeError would stop the service.
+// A node may return any value in any place. It must be decoded, or rejected so that another node is asked. A TypeError
+// would stop the service.
 
 const RECORDED = JSON.parse(
   readFileSync(
@@ -86,7 +86,7 @@ const READERS: readonly (readonly [of: string, read: Read])[] = [
   ),
 ];
 
-/** Every copy of a value with one part replaced by an unexpected value. */
+/** One part replaced by an unexpected value, in every way. */
 function* variantsOf(
   value: unknown,
   replace: (part: unknown) => unknown = (part) => part,

@@ -8,11 +8,11 @@ import { encodeWhole } from './protobuf/whole-transaction.ts';
 const HASH_BYTES = 32;
 
 /**
- * Throws INCONSISTENT_ANSWER unless the header proves the transactions of the block. Each id must be the hash of the
+ * The header must prove the transactions of the block, otherwise INCONSISTENT_ANSWER. Each id must be the hash of the
  * signed bytes, and the root in the header that of all transactions. So none can be missing or have another outcome.
  * Owner, receiver and amount must match the signed bytes. The caller must have checked the header's id.
  *
- * Also throws if a result has a field of an unknown kind (see encodeWhole). Otherwise a node could avoid the proof by
+ * Also throws if a result has a field of an unknown kind (see encodeWhole): otherwise a node could avoid the proof by
  * inventing one.
  */
 export function requireProven(raw: unknown, decoded: readonly TronTransaction[]): void {
@@ -54,8 +54,8 @@ function matchesSigned(
 }
 
 /**
- * The Merkle root, in hex, of concatenated SHA-256 hashes; overwrites them. Pairs are hashed, the last of an odd
- * number is taken unchanged (java-tron capsule/utils/MerkleTree). Zeros if there are none.
+ * In hex; overwrites the concatenated SHA-256 hashes. Pairs are hashed, the last of an odd number is taken unchanged
+ * (java-tron capsule/utils/MerkleTree). Zeros if there are none.
  */
 export function rootOf(hashes: Buffer): string {
   let count = hashes.length / HASH_BYTES;

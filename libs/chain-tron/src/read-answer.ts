@@ -23,8 +23,8 @@ const BY_WORDING: readonly (readonly [RegExp, ReaderErrorCode])[] = [
 const SUSPENDED = /suspended for (\d{1,5}) ?s/i;
 
 /**
- * The value of a node's answer. Throws a ReaderError for an error answer, also where java-tron returns one with
- * status 200 (`{"Error": "class …"}`). `{}` and `[]` are returned as values: their meaning depends on the call.
+ * Throws a ReaderError for an error answer, also where java-tron returns one with status 200 (`{"Error": "class …"}`).
+ * `{}` and `[]` are values: their meaning depends on the call.
  */
 export function readTronAnswer(
   answer: HttpAnswer,

@@ -15,7 +15,7 @@ import type { Reading } from './reading.ts';
 import type { Side, TronCall } from './tron-client.ts';
 import type { TronSource } from './tron-sources.ts';
 
-/** A block as one source returns it: each transaction with its receipt. */
+/** Each transaction with its receipt. */
 export interface BlockAccount {
   readonly header: TronHeader;
   readonly entries: readonly { readonly transaction: TronTransaction; readonly info: TronInfo }[];
@@ -23,44 +23,43 @@ export interface BlockAccount {
   readonly seal?: BlockSeal | undefined;
 }
 
-/** A transfer of a block that was read with all receipts, with facts from its receipt. */
+/** With facts from its receipt. */
 export interface TransferWithReceipt extends CandidateTransfer {
   /** Compared instead of `from`, which is converted to base58 only when it is read. */
   readonly fromHex: string;
   /** Total TRX burnt for the transaction. */
   readonly feeSun: bigint;
-  /** Shared by all transfers of one reading of a block. `isByTwo`: two sources returned all of them with the same fees. */
+  /** Shared by all transfers of one reading of a block. `isByTwo`: two sources returned them with the same fees. */
   readonly agreement: { isByTwo: boolean };
 }
 
-/** More logs than a transaction can have: at 375 energy per log it would burn more than the highest fee limit buys. */
+/** At 375 energy per log, more logs would burn more than the highest fee limit buys. */
 const LOGS_PER_TRANSACTION = 2 ** 20;
 /** TRX transfers are ordered after all logs. */
 const NATIVE_INDEX_BASE = 2 ** 50;
 
-/** Index of a log in its block: unique, ascending, and it contains the index in the receipt. */
+/** Unique in the block, ascending, and contains the index in the receipt. */
 export function indexOfLog(transactionPlace: number, logPlace: number): number {
   return transactionPlace * LOGS_PER_TRANSACTION + logPlace;
 }
 
-/** Index of the log in its receipt; undefined for a TRX transfer. */
+/** Undefined for a TRX transfer. */
 export function logPlaceOf(indexInBlock: number): number | undefined {
   return indexInBlock < NATIVE_INDEX_BASE ? indexInBlock % LOGS_PER_TRANSACTION : undefined;
 }
 
 export interface BlockOptions extends ReadOptions {
   /**
-   * The transactions must match the root in the header (see requireProven), so that none is missing. Required where a
-   * single source returns the block, and where the block proves that a transaction did not land.
+   * The transactions must match the root in the header (see requireProven). Required where a single source returns the
+   * block, and where the block proves that a transaction did not land.
    */
   readonly withProof?: boolean | undefined;
 }
 
 /**
- * Reads a block and its receipts from one source. Hosted nodes that are behind return an empty or partial list of
- * receipts. Throws INCONSISTENT_ANSWER unless each transaction has a receipt, in block order, with the block's height
- * and time and the same outcome. Also throws for a block without transactions whose header has a root of some. Throws
- * BLOCK_NOT_FOUND if the source lacks the block.
+ * Hosted nodes that are behind return an empty or partial list of receipts. INCONSISTENT_ANSWER unless each transaction
+ * has a receipt, in block order, with the block's height and time and the same outcome. Also for a block without
+ * transactions whose header has a root of some. BLOCK_NOT_FOUND if the source lacks the block.
  */
 export async function readBlock(
   source: Pick<TronSource, 'call'>,
@@ -76,7 +75,7 @@ export async function readBlock(
   return joinAccount(block, infos);
 }
 
-/** A decoded answer, or its error, which is thrown when all answers have arrived. */
+/** An error is thrown when all answers have arrived. */
 export type Decoded<T> = { readonly value: T } | { readonly error: unknown };
 
 export interface RawBlock {
@@ -90,7 +89,7 @@ export type RawInfos = readonly TronInfo[];
 /** Nodes keep no receipts of block 0 and return an empty object. */
 export const NO_INFOS: Decoded<RawInfos> = { value: [] };
 
-/** The calls for a block and for its receipts. Their values are a Decoded RawBlock and Decoded RawInfos. */
+/** Their values are a Decoded RawBlock and Decoded RawInfos. */
 export function blockCalls(
   side: Side,
   height: number,
@@ -130,7 +129,7 @@ function decodeBlock(raw: unknown, height: number, withProof: boolean): RawBlock
   return { ...plain, seal: sealOf(raw, height) };
 }
 
-/** Joins a block and its receipts, with the checks of readBlock. */
+/** With the checks of readBlock. */
 export function joinAccount(ofBlock: Decoded<RawBlock>, ofInfos: Decoded<RawInfos>): BlockAccount {
   const { header, transactions, isEmpty, seal } = valueOf(ofBlock);
   if (transactions.length === 0 && !isEmpty)
@@ -158,7 +157,7 @@ function valueOf<T>(one: Decoded<T>): T {
 export interface ReadBlock {
   readonly header: TronHeader;
   readonly transfers: readonly TransferWithReceipt[];
-  /** Owners of transactions, except those that the node returns in an unknown form; they are of no wallet. */
+  /** Without those that the node returns in an unknown form; they belong to no wallet. */
   readonly owned: readonly OwnedTransaction[];
 }
 
@@ -177,7 +176,7 @@ function ownedIn({ entries }: BlockAccount): readonly OwnedTransaction[] {
   );
 }
 
-/** Transactions that these wallets sent, or that moved tokens out of them; see RangeRead.actsOf. */
+/** Transactions that these wallets sent, or that moved tokens out of them. */
 export function actsIn(blocks: readonly ReadBlock[], wallets: ReadonlySet<Address>): readonly Actor[] {
   const byHex = new Map([...wallets].map((wallet) => [hexOf(wallet), wallet] as const));
   if (byHex.size === 0) return [];
@@ -190,7 +189,7 @@ export function actsIn(blocks: readonly ReadBlock[], wallets: ReadonlySet<Addres
   });
 }
 
-/** The transfers of a block, ascending: logs of configured tokens in successful transactions, and TRX. */
+/** Ascending: logs of configured tokens in successful transactions, and TRX. */
 export function transfersOf(
   reading: Reading,
   { header, entries }: BlockAccount,
@@ -263,8 +262,8 @@ export function hasCarried({ contractRet }: TronTransaction, { failed }: TronInf
 }
 
 /**
- * Block and receipt both contain the outcome of a contract call, and they are equal in every valid block (java-tron,
- * TransactionTrace.check). Throws if they differ, because one of them is invented.
+ * Block and receipt contain the same outcome of a contract call in every valid block (java-tron,
+ * TransactionTrace.check). If they differ, one of them is invented.
  */
 function requireSameOutcome(
   header: TronHeader,

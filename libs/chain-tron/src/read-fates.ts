@@ -13,7 +13,6 @@ import type { Reading } from './reading.ts';
 import type { TronSource, TronSources } from './tron-sources.ts';
 import { readHeader } from './tron-sources.ts';
 
-/** See ChainReader.readFates. */
 export async function readFates(
   { onAlone }: Pick<Reading, 'onAlone'>,
   sources: TronSources,
@@ -25,7 +24,7 @@ export async function readFates(
   return askFates(sources, own, { ask, onAlone }, options);
 }
 
-/** Asks for the head first. A node that already had the block answers from all blocks up to it. */
+/** Asks for the head first: a node that had the block then knows all transactions up to it. */
 async function readAccount(
   sources: TronSources,
   source: TronSource,
@@ -65,8 +64,8 @@ async function readAccount(
 }
 
 /**
- * A receipt does not contain the sender. A token log that moves tokens out of the wallet proves it; otherwise the
- * transaction is read.
+ * A receipt does not contain the sender. A log that moves tokens out of the wallet proves it; otherwise the transaction
+ * is read.
  */
 function needsOwner({ contract }: OwnTransaction, answer: FateAnswer | undefined): boolean {
   return typeof answer === 'object' && (contract === null || answer.deliveredBaseUnits === 0n);
@@ -98,7 +97,7 @@ async function readSoundInfo(
   }
 }
 
-/** Needs a header with the receipt's block time; after a fork between the two requests it would be of another block. */
+/** The header must have the receipt's block time: after a fork between the two requests it would be another block's. */
 function fateOf(
   own: OwnTransaction,
   info: TronInfo,
@@ -116,7 +115,7 @@ function fateOf(
   };
 }
 
-/** For TRX, receiver and amount are part of the signed bytes, so the id proves them. */
+/** Receiver and amount of TRX are part of the signed bytes, so the id proves them. */
 function deliveredBy({ contract, from, to, amountBaseUnits }: OwnTransaction, { logs }: TronInfo): bigint {
   if (contract === null) return amountBaseUnits;
   const tokens = new Map([[shortHexOf(contract as unknown as OwnTransaction['to']), contract]]);

@@ -5,10 +5,10 @@ import type { CandidateTransfer } from '@opentill/chain/transfer';
 import type { TronHeader } from './decode-block.ts';
 import type { BlockRange } from './reading.ts';
 
-/** Blocks requested at once from one source, with two requests each. More in flight are not faster (measured). */
+/** From one source, with two requests each. More in flight are not faster (measured). */
 export const BLOCKS_PER_CALL = 8;
 
-/** Reads a range in several calls, each linked to the one before. Throws RangeError for an invalid range. */
+/** Each call's blocks are linked to the previous ones. Throws RangeError for an invalid range. */
 export async function readRange(
   { from, to }: BlockRange,
   readCall: (range: BlockRange) => Promise<RangeRead>,
@@ -41,7 +41,7 @@ export async function readRange(
   };
 }
 
-/** Calls `work` for all heights of a range in parallel. Returns the results in order, or throws the first error. */
+/** In parallel; results in order. Throws the first error. */
 export function mapHeights<T>(
   { from, to }: BlockRange,
   work: (height: number, options: ReadOptions) => Promise<T>,
@@ -57,7 +57,7 @@ export function mapHeights<T>(
   });
 }
 
-/** Throws INCONSISTENT_ANSWER unless each block is the parent of the next and its time does not decrease. */
+/** Each block must be the parent of the next, and its time must not decrease. */
 export function requireLinked(headers: readonly TronHeader[]): void {
   for (const [place, header] of headers.entries()) {
     const parent = headers[place - 1];

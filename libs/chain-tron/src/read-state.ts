@@ -17,8 +17,8 @@ import {
 } from './tron-sources.ts';
 
 /**
- * Balances of the solid state. TRON nodes keep no state of earlier blocks. The balances are of a state between the
- * solid block before the reads and the one after; of exactly one block if both are the same.
+ * TRON nodes keep no state of earlier blocks. The balances are of a state between the solid block before the reads and
+ * the one after; of exactly one block if both are the same.
  */
 export interface SolidBalances {
   /** The lower of the sources' solid blocks before the reads, and the higher of those after. */
@@ -28,7 +28,7 @@ export interface SolidBalances {
   readonly balances: readonly StateNumber[];
 }
 
-/** Reads balances, to compare the books with the chain. Throws a GatewayError with a ReaderErrorCode. */
+/** To compare the ledger with the chain. Throws a GatewayError with a ReaderErrorCode. */
 export interface TronStateReader {
   solidBalances(holdings: readonly Holding[], options?: ReadOptions): Promise<SolidBalances>;
 }
@@ -39,13 +39,12 @@ interface SourceBalances {
   readonly balances: readonly bigint[];
 }
 
-/** balanceOf(address) */
 const BALANCE_SELECTOR = '70a08231';
 const WORD = /^[0-9a-f]{64}$/;
-/** Calls in flight, one per balance. The rate limit of a provider slows them down further. */
+/** One call per balance. A provider's rate limit slows them down further. */
 const CALLS_AT_ONCE = 16;
 
-/** Throws TypeError for a network without a genesis id. Opens no connection before the first call. */
+/** Throws TypeError for a network without a genesis id. */
 export function createTronStateReader(
   network: TronSourcesNetwork,
   deps: TronSourcesDeps = {},
@@ -86,7 +85,6 @@ async function readSource(
   return { from, to: await solid(), balances };
 }
 
-/** Calls `read` for each item, CALLS_AT_ONCE in parallel. Returns the results in order. */
 async function readAll<T, R>(items: readonly T[], read: (item: T) => Promise<R>): Promise<readonly R[]> {
   const answers: R[] = [];
   const left = items.entries();

@@ -8,7 +8,7 @@ import type { Reading } from './reading.ts';
 import { callConstant } from './sender/call-constant.ts';
 import type { TronSource, TronSources } from './tron-sources.ts';
 
-/** Functions of Tether's contract, partly also of others. Without the function the call fails, which is no warning. */
+/** Tether's contract has these functions, some others too. Without the function the call fails, which is no warning. */
 const PAUSED_SELECTOR = '5c975abb'; // paused()
 const DEPRECATED_SELECTOR = '0e136b19'; // deprecated()
 const UPGRADED_SELECTOR = '26976e3f'; // upgradedAddress()
@@ -18,7 +18,6 @@ const TRUE_WORD = '1'.padStart(64, '0');
 /** `triggerconstantcontract` requires a caller. */
 const CALLER = addressOfShortHex('0'.repeat(40)) as Address;
 
-/** Warnings of the configured token contracts on which two sources agree; see ChainReader.tokenWarnings. */
 export async function readTokenWarnings(
   { tokens, onAlone }: Pick<Reading, 'tokens' | 'onAlone'>,
   sources: TronSources,

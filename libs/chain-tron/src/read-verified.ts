@@ -17,21 +17,20 @@ import { readHeader } from './tron-sources.ts';
 
 interface SourceBlocks {
   readonly blocks: readonly ReadBlock[];
-  /** All of them are from its solid side. */
+  /** All of them are from the source's solid side. */
   readonly isSolid: boolean;
   /** The source was not asked now; it returned these blocks in the seen pass. */
   readonly isRemembered: boolean;
 }
 
 /**
- * Reads a few blocks for the verified pass: whole, with all receipts, from two sources, which must return the same
- * blocks and transfers. Reads from one source only where that is permitted.
+ * Whole blocks with all receipts, from two sources, which must return the same; from one source only where permitted.
  *
- * At least one source must have the blocks on its solid side: nodes behind one URL may be behind the node that
- * returned the solid height.
+ * At least one source must have the blocks on its solid side: nodes behind one URL may be behind the node that returned
+ * the solid height.
  *
- * One of the two may have returned the blocks before, in the seen pass. It then only confirms the hash of the last
- * one. If the other source returns something else, or cannot be asked, the first is asked again.
+ * One of the two may have returned the blocks before, in the seen pass. It then only confirms the hash of the last one.
+ * If the other source returns something else, or cannot be asked, the first is asked again.
  */
 export async function readVerifiedBlocks(
   {
@@ -45,7 +44,7 @@ export async function readVerifiedBlocks(
   const ask = askingFor({ reading, sources, seen }, range);
   const question = { height: range.to, onAlone: reading.onAlone };
   let answers = await askTwoSources(sources, { ...question, ask: ask.orRemembered }, options);
-  // A question of its own, so that a source that fails now is replaced by another one.
+  // Asked separately, so that a source that fails now is replaced by another one.
   if (dependsOnMemory(answers))
     answers = await askTwoSources(sources, { ...question, ask: ask.anew }, options);
   const [first, second] = answers;
@@ -64,7 +63,7 @@ export async function readVerifiedBlocks(
   };
 }
 
-/** If a single source is accepted although others are configured, reads the blocks again with proofs. */
+/** If a single source is accepted although others are configured, the blocks are read again with proofs. */
 async function blocksOfOne(
   reading: Reading,
   sources: TronSources,
@@ -84,7 +83,7 @@ async function blocksOfOne(
 interface Asking {
   /** A single source may answer from memory, the same one each time: the first that read all of the range before. */
   readonly orRemembered: (source: TronSource, options: ReadOptions) => Promise<SourceBlocks>;
-  /** Each source is asked at most once. */
+  /** Asks each source at most once. */
   readonly anew: (source: TronSource, options: ReadOptions) => Promise<SourceBlocks>;
 }
 
@@ -117,15 +116,15 @@ function askingFor(
 
 type Answers = readonly [Said<TronSource, SourceBlocks>, Said<TronSource, SourceBlocks> | undefined];
 
-/** True if the answers need memory: a remembered one counts only if a second source returns the same now. */
+/** A remembered answer counts only if a second source returns the same now. */
 function dependsOnMemory([first, second]: Answers): boolean {
   if (second !== undefined && haveSameBlocks(first.answer, second.answer)) return false;
   return first.answer.isRemembered || second?.answer.isRemembered === true;
 }
 
 /**
- * The blocks that the source returned in the seen pass, if it now returns the last one as solid; the others are
- * linked to it. Undefined if the block has left the source's chain.
+ * The source must return the last block as solid now; the others are linked to it. Undefined if the block has left the
+ * source's chain.
  */
 async function readRemembered(
   seen: SeenBlocks,
@@ -176,7 +175,7 @@ async function readSource(
   }
 }
 
-/** Reads a few linked blocks with their receipts. Retries: of so many requests one often fails. */
+/** Retries: of so many requests one often fails. */
 export async function readBlocks(
   source: TronSource,
   side: Side,
@@ -192,9 +191,8 @@ export async function readBlocks(
 }
 
 /**
- * The blocks on which both sources agree. A block with different contents is read again from both, up to three times,
- * so that a passing difference does not discard the whole range. If they still differ or are on different forks,
- * throws: nothing shows which one is right.
+ * A block on which the sources differ is read again from both, up to three times, so that a passing difference does not
+ * discard the whole range. If they still differ or are on different forks, throws: it is unknown which one is right.
  */
 async function agreedBlocks(
   reading: Reading,
@@ -237,7 +235,7 @@ function haveSameBlocks({ blocks: ours }: SourceBlocks, { blocks: theirs }: Sour
   });
 }
 
-/** Notes that two sources returned the whole block alike, so that its transfers need no further request. */
+/** Transfers of a block that two sources returned alike need no further request. */
 function noteAgreement({ transfers: ours }: ReadBlock, { transfers: theirs }: ReadBlock): void {
   const [first] = ours;
   if (first === undefined) return;

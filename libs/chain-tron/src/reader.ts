@@ -23,32 +23,26 @@ import { createSeenBlocks, type SeenBlocks } from './seen-blocks.ts';
 import type { TronSource, TronSources, TronSourcesDeps, TronSourcesNetwork } from './tron-sources.ts';
 import { createTronSources, readHeader } from './tron-sources.ts';
 
-/** Network configuration of a reader; `genesisId` is required. */
 export type TronNetwork = TronSourcesNetwork & Pick<NetworkConfig, 'finality' | 'tokens'>;
 
 export interface TronReaderDeps extends TronSourcesDeps {
-  /** Two sources were compared. FORKED and CONTENTS_DIFFER stop verification and raise an alarm. */
+  /** FORKED and CONTENTS_DIFFER stop verification: raise an alarm. */
   readonly onCompared?: (comparison: SourceComparison) => void;
-  /**
-   * A read was accepted from one of several sources; raises an alarm. Called at each such read; `sources()` has the
-   * current state.
-   */
+  /** Raise an alarm. Called at each read that accepted a single source of several. */
   readonly onAlone?: (alone: AloneSource) => void;
-  /** A source is ignored because its solid block is far behind another's; raises an alarm. */
+  /** Raise an alarm: a source's solid block is far behind another's and is ignored. */
   readonly onFinalityLag?: (lag: FinalityLag) => void;
-  /** The start-up check found a defect of a source. */
   readonly onFinding?: (finding: SourceFinding) => void;
 }
 
 const FINALITY_STALE_SECONDS = 5 * 60;
 const CALLS_PER_BLOCK = 2;
-/** A source whose head is older than this is asked for it. */
+/** A source whose head is older is asked for it. */
 const HEAD_KNOWN_MS = 10_000;
 
 /**
- * Reads a TRON network by the HTTP API of its nodes: each block with all its receipts. It does not see TRX that
- * contracts send during their execution. Throws TypeError for a network without a genesis id, or with an invalid
- * token contract.
+ * Does not see TRX that contracts send during their execution. Throws TypeError for a network without a genesis id, or
+ * with an invalid token contract.
  */
 export function createTronReader(network: TronNetwork, deps: TronReaderDeps = {}): ChainReader {
   const sources = createTronSources(network, deps);
@@ -84,7 +78,7 @@ export function createTronReader(network: TronNetwork, deps: TronReaderDeps = {}
       (await readFromOne(sources, { from, to }, readHeaders, options)).headers,
     readSeen: (from, to, options = {}) =>
       readFromOne(sources, { from, to }, (...read) => readSeen({ reading, seen }, ...read), options),
-    // A transfer seen before that is not in the receipts of both sources does not exist; there is no other evidence.
+    // A transfer that the receipts of both sources do not show does not exist; there is no other evidence.
     readVerified: (from, to, _expected, options = {}) =>
       readRange({ from, to }, (range) => readVerifiedBlocks({ reading, sources, seen }, range, options)),
     confirmTransfers: (candidates, options = {}) => confirmTransfers(reading, sources, candidates, options),
@@ -131,7 +125,7 @@ function readingOf(
   };
 }
 
-/** Reads a range call by call. Each call is answered by one source; the next call may use another. */
+/** Each call is answered by one source; the next call may use another. */
 function readFromOne(
   sources: TronSources,
   range: BlockRange,
@@ -176,9 +170,9 @@ async function readNotedHead(
 }
 
 /**
- * The newest solid block of one source. Unless the block is known, the source must return it by height too: a solid
- * block counts from then on, so an invented height, or one of a node that is switching, must not pass. Also reads its
- * head now and then, to detect a source that hangs.
+ * Unless the block is known, the source must return it by height too: a solid block counts from then on, so an invented
+ * height, or one of a node that is switching, must not pass. Also reads the source's head now and then, to detect one
+ * that hangs.
  */
 async function readSolid(
   { sources, seen }: { readonly sources: TronSources; readonly seen: SeenBlocks },

@@ -9,7 +9,7 @@ import { actsIn, blockCalls, indexOfLog, readBlock, readBlockOf, transfersOf } f
 import { parseAnswer, parseRounding } from './parse-answer.ts';
 import type { TronCall } from './tron-client.ts';
 
-/** Answers of java-tron 4.8.0 to one scenario; see tools/devnets/test/tron/recorded-scenario.ts. */
+/** From java-tron 4.8.0; see tools/devnets/test/tron/recorded-scenario.ts. */
 const RECORDED = JSON.parse(
   readFileSync(
     `${import.meta.dirname}/../../../tools/devnets/test/fixtures/java-tron-4.8.0-answers.json`,
@@ -30,7 +30,6 @@ const inconsistent = expect.objectContaining({ code: 'INCONSISTENT_ANSWER', retr
 type Raw = Record<string, unknown>;
 const copy = (name: string): Raw => structuredClone(RECORDED[name]) as Raw;
 
-/** A source with these answers. */
 const sourceOf = (block: unknown, infos: unknown) => ({
   call: ({ method, decode }: TronCall) =>
     Promise.resolve(decode?.(method === 'getblockbynum' ? block : infos)),

@@ -12,12 +12,12 @@ interface SharedBlock {
   result?: ReadBlock;
 }
 
-/** Reads blocks for several sources. A block that they return in the same bytes is one object. */
+/** A block that several sources return in the same bytes is one object. */
 export interface BlockReader {
   readBlock(source: TronSource, side: Side, height: number, options: ReadOptions): Promise<ReadBlock>;
 }
 
-/** For a single source: no second source confirms the transactions, so the header must prove them. */
+/** Without a second source the header must prove the transactions. */
 export function createProvingReader(reading: Reading): BlockReader {
   return {
     readBlock: async (source, side, height, options) =>

@@ -4,7 +4,6 @@ import { createSeenBlocks } from './seen-blocks.ts';
 import type { TronSource } from './tron-sources.ts';
 
 const [one, other] = [{ label: 'one' }, { label: 'other' }] as unknown as readonly [TronSource, TronSource];
-/** A block with `readings` transactions. */
 const block = (height: number, entries: number): ReadBlock =>
   ({
     header: { height, hash: `of ${height}` },

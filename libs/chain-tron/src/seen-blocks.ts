@@ -5,7 +5,7 @@ import type { TronSource } from './tron-sources.ts';
 /** Blocks that each source returned in the seen pass, so that it need not return them again. */
 export interface SeenBlocks {
   note(source: TronSource, blocks: readonly ReadBlock[]): void;
-  /** All blocks of the range as the source returned them; undefined if one is missing. Frees blocks below the range. */
+  /** Undefined if a block of the range is missing. Frees blocks below the range. */
   blocksOf(source: TronSource, range: BlockRange): readonly ReadBlock[] | undefined;
   has(block: NamedBlock): boolean;
   noteSolid(source: TronSource, block: NamedBlock): void;
@@ -20,18 +20,17 @@ interface NamedBlock {
 
 interface Kept {
   readonly hash: string;
-  /** Undefined if there was no room. */
   readonly block: ReadBlock | undefined;
 }
 
-/** Blocks per source; about twenty are not solid yet. */
+/** Per source; about twenty are not solid yet. */
 const KEPT_BLOCKS = 40;
 /** Transfers and transactions of all sources together, about 500 bytes each: forty blocks of the main network. */
 const KEPT_ENTRIES = 50_000;
 
 /**
- * `isReadAgain`: blocks are used again. With a single source they are not, and only hashes are kept. If there is not
- * enough room, the first blocks are kept, because they are needed first.
+ * Without `isReadAgain` (single source), only hashes are kept. If there is not enough room, the first blocks are kept,
+ * because they are needed first.
  */
 export function createSeenBlocks({ isReadAgain }: { readonly isReadAgain: boolean }): SeenBlocks {
   const kept = new Map<TronSource, Map<number, Kept>>();

@@ -16,7 +16,7 @@ import { createCallQueue } from './stand-in-line.ts';
 /** `wallet` serves the head and the pool, `walletsolidity` the solid state. */
 export type Side = 'wallet' | 'walletsolidity';
 
-/** One call to a node: `POST /<side>/<method>`. */
+/** `POST /<side>/<method>`. */
 export interface TronCall {
   readonly side: Side;
   readonly method: string;
@@ -24,11 +24,11 @@ export interface TronCall {
   /** Shared with the same call to another source. The value may then be SAME. */
   readonly dedup?: AnswerDeduplicator | undefined;
   /**
-   * Converts the parsed answer at once to the small part that is kept, which saves garbage collection. Must not
-   * throw. Numbers above 2^53 are rounded; `exactly` parses again with bigints, which takes longer.
+   * Converts the answer at once to the small part that is kept, which saves garbage collection. Must not throw. Numbers
+   * above 2^53 are rounded; `exactly` parses again with bigints, which takes longer.
    */
   readonly decode?: (value: unknown, exactly?: () => unknown) => unknown;
-  /** Called with the size of the uncompressed answer. */
+  /** Size of the uncompressed answer. */
   readonly onBytes?: (bytes: number) => void;
   /**
    * One of many calls made together: it queues behind them and lets other calls pass. Otherwise, at a few requests a
@@ -38,11 +38,11 @@ export interface TronCall {
 }
 
 export interface TronExchange {
-  /** Host and port, never the path, which may contain a provider's key. */
+  /** Host and port, never the path: it may contain a provider's key. */
   readonly endpoint: string;
   readonly methods: readonly [string];
   readonly outcome: 'OK' | ReaderErrorCode;
-  /** Excludes the wait for the rate limit. */
+  /** Without the wait for the rate limit. */
   readonly durationMs: number;
   /** Body sizes on the wire. */
   readonly requestBytes: number;
@@ -52,30 +52,28 @@ export interface TronExchange {
 export interface TronClientConfig {
   /** A user name in the URL is the provider's key; it is sent as `TRON-PRO-API-KEY`. */
   readonly url: string;
-  /** URL of `/walletsolidity`. @default url */
+  /** For `/walletsolidity`. @default url */
   readonly solidityUrl?: string | undefined;
   /** Last four bytes of the id of block 0. Both URLs must return it before their answers count. */
   readonly genesisId: string;
   /** From sending to the last byte. @default 5000 */
   readonly requestTimeoutMs?: number | undefined;
-  /** The provider's limit. Absent: learned from its rate-limit errors. */
   readonly requestsPerSecond?: number | undefined;
   readonly onExchange?: ((exchange: TronExchange) => void) | undefined;
 }
 
-/** A client for one node or provider. Opens no connection before the first call. */
+/** Opens no connection before the first call. */
 export interface TronClient {
   readonly label: string;
   /**
-   * The parsed answer, with exact integers (parseAnswer). Throws a GatewayError with a ReaderErrorCode; does not
-   * retry. `retryAfterMs` in its context is the pause that the provider requires, if known.
+   * The parsed answer, with exact integers (parseAnswer). Throws a GatewayError with a ReaderErrorCode; does not retry.
+   * `retryAfterMs` in its context is the pause that the provider requires, if known.
    */
   call(call: TronCall, options?: AskOptions): Promise<unknown>;
-  /** Milliseconds until the rate limit permits a call. */
   waitMs(): number;
   /**
-   * Checks the rate limit before `count` calls that belong together. Throws RPC_RATE_LIMITED if the provider requires
-   * a longer pause than a call may wait, or if hurried calls would take longer than that together.
+   * Checks the rate limit before `count` calls that belong together. RPC_RATE_LIMITED if the provider requires a longer
+   * pause than a call may wait, or if hurried calls would take longer than that together.
    */
   beginMany(count: number, options: AskOptions): void;
 }
@@ -98,7 +96,6 @@ const FAULTS_OF_IDENTITY: readonly ReaderErrorCode[] = [
   'WRONG_CHAIN',
 ];
 
-/** See TronClient. Throws TypeError for an invalid URL. */
 export function createTronClient(config: TronClientConfig): TronClient {
   const { onExchange, genesisId } = config;
   const timeoutMs = config.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;
@@ -206,7 +203,7 @@ interface OwnTurn extends Turn {
   readonly isQueued: boolean;
 }
 
-/** Adds the duration of a broken exchange, without earlier waits: a slow one is not retried at once. */
+/** Duration of a broken exchange, without earlier waits: a slow one is not retried at once. */
 function timed(error: unknown, tookMs: number): unknown {
   if (!isReaderError(error, 'RPC_UNAVAILABLE')) return error;
   return readerError(error.code, error.message, { ...error.context, tookMs }, error.cause);
@@ -232,7 +229,7 @@ interface Exchanged {
   readonly newConnection: HttpAnswer['newConnection'];
 }
 
-/** The URL without its user name; the user name becomes the API key header. */
+/** The user name becomes the API key header. */
 function placeOf(url: string): readonly [url: string, headers: Readonly<Record<string, string>>] {
   const place = new URL(url);
   const key = decodeURIComponent(place.username);

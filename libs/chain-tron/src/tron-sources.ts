@@ -12,13 +12,10 @@ import { createPlaces } from '@opentill/chain-sources/take-places';
 import type { Side, TronClient, TronExchange } from './tron-client.ts';
 import { createTronClient } from './tron-client.ts';
 
-/** One node or provider. A call goes only to it and is not repeated elsewhere. */
 export interface TronSource extends Source, Pick<TronClient, 'call' | 'beginMany'> {}
 
-/** All sources of a network. `run` passes its `options` on to `source.call`. */
 export type TronSources = Sources<TronSource>;
 
-/** Network configuration needed to reach its nodes; `genesisId` is required. */
 export type TronSourcesNetwork = Pick<
   NetworkConfig,
   | 'chain'
@@ -34,15 +31,15 @@ export interface TronSourcesDeps {
   /** @default 5000 */
   readonly requestTimeoutMs?: number;
   readonly onExchange?: (exchange: TronExchange) => void;
-  /** A source became usable or unusable; raises an alarm. */
+  /** Raise an alarm. */
   readonly onSourceChange?: (change: SourceChange) => void;
-  /** Monotonic milliseconds. @default performance.now */
+  /** Monotonic. @default performance.now */
   readonly nowMs?: () => number;
   /** @default Date.now */
   readonly epochMs?: () => number;
 }
 
-/** Opens no connection before the first call. Throws TypeError without a genesis id. */
+/** Throws TypeError without a genesis id. */
 export function createTronSources(network: TronSourcesNetwork, deps: TronSourcesDeps): TronSources {
   const { chain, genesisId, solidityUrls } = network;
   if (genesisId === undefined) throw new TypeError(`the network ${chain} has no genesis id`);
@@ -70,7 +67,7 @@ export function createTronSources(network: TronSourcesNetwork, deps: TronSources
   });
 }
 
-/** The newest header of a source, or the one of a height or id, by the cheapest call. */
+/** The newest header by default; by the cheapest call. */
 export async function readHeader(
   source: Pick<TronSource, 'call'>,
   options: AskOptions,
@@ -125,12 +122,11 @@ const WHOLE: ReadonlySet<string> = new Set(['getblockbynum', 'gettransactioninfo
 const WHOLE_AT_ONCE = 16;
 /** Larger answers, up to the 10 MB of JSON that the chain permits, take several slots. */
 const BYTES_PER_SLOT = 1024 * 1024;
-/** Assumed size before the first answer. */
 const BYTES_AT_FIRST = 4 * BYTES_PER_SLOT;
 /** Decay per answer: the influence of a large one halves after about ten. */
 const SHRINKING = 0.93;
 
-/** Recent answer sizes per method: a decaying maximum. */
+/** A decaying maximum per method. */
 function createSizes(): { bytesOf(method: string): number; note(method: string, bytes: number): void } {
   const known = new Map<string, number>();
   const bytesOf = (method: string): number => known.get(method) ?? BYTES_AT_FIRST;
@@ -140,10 +136,7 @@ function createSizes(): { bytesOf(method: string): number; note(method: string, 
   };
 }
 
-/**
- * Retries once if the connection broke or the answer was invalid. Each block takes two calls, so one of many often
- * fails, which must not exclude the source for a while.
- */
+/** Each block takes two calls, so one of many often fails, which must not exclude the source for a while. */
 async function retryOnce<T>(work: () => Promise<T>, options: AskOptions | undefined): Promise<T> {
   try {
     return await work();

@@ -14,15 +14,14 @@ interface KnownBlock {
   readonly hash: BlockHash;
 }
 
-/** Blocks requested at once, with two requests each. */
+/** With two requests each. */
 const AT_ONCE = 8;
 /** Blocks after a solid one that must suffice to confirm it: several rounds of the 27 witnesses. */
 const CONFIRMING_BLOCKS_MAX = 128;
 
 /**
- * Yields the solid blocks of one source after `after`, up to `to`, whole with their receipts. Each is the child of
- * the one before and proven by the root in its header. Throws BLOCK_NOT_FOUND at the end of the chain,
- * INCONSISTENT_ANSWER for blocks that are not linked or not proven.
+ * Whole blocks of one source after `after`, up to `to`, each linked and proven by the root in its header.
+ * BLOCK_NOT_FOUND at the end of the chain, INCONSISTENT_ANSWER for blocks that are not linked or not proven.
  */
 export async function* walkSolidBlocks(
   source: Asked,
@@ -36,7 +35,7 @@ export async function* walkSolidBlocks(
   return undefined;
 }
 
-/** Starts a trail at a block that is known to be in the chain. Its id proves the headers before it, from any source. */
+/** The id of the known block proves the headers before it, from any source. */
 export async function readTrail(
   source: Asked,
   known: KnownBlock,
@@ -69,7 +68,7 @@ export async function readWindow(
 
 /**
  * Reads headers after `last`, the last block of the trail, until the witnesses have confirmed the block at `height`.
- * Throws INCONSISTENT_ANSWER if other keys have signed, BLOCK_NOT_FOUND if too few witnesses have signed yet.
+ * INCONSISTENT_ANSWER if other keys have signed, BLOCK_NOT_FOUND if too few witnesses have signed yet.
  */
 export async function confirmByWitnesses(
   source: Asked,

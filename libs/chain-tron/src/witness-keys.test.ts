@@ -16,7 +16,7 @@ function open(store = createMemoryStore()) {
     epochMs: () => clock.nowMs,
     onNewKey: (key) => void alarms.push(key),
   });
-  /** Shows one signer per source. */
+  /** One signer per source. */
   const show = async (signers: readonly string[], afterMs = 0) => {
     clock.nowMs += afterMs;
     await keys.note(

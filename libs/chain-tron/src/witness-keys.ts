@@ -1,10 +1,10 @@
 import { addressOfHex } from './address-codec.ts';
 import type { IsKeyOf } from './witness-trail.ts';
 
-// A witness may let another key sign its blocks: its witness permission (java-tron BlockCapsule.validateSignature). No block
-// proves which key that is, so it is learned from blocks. A key other than the witness's own counts once sources agree on it
-// a second time, a day or more after the first, and no source has shown another signer in between. Until then the witness
-// counts as one that did not sign.
+// A witness may let another key sign its blocks: its witness permission (java-tron BlockCapsule.validateSignature). No
+// block proves which key that is, so it is learned from blocks. A key other than the witness's own counts once sources
+// agree on it a second time, a day or more after the first, and no source has shown another signer in between. Until
+// then the witness counts as one that did not sign.
 
 export interface WitnessKeyStore {
   /** Undefined before the first write. */
@@ -12,23 +12,23 @@ export interface WitnessKeyStore {
   write(text: string): Promise<void>;
 }
 
-/** A witness began to sign with a key that is not its own and does not count yet; raises an alarm. */
+/** Raise an alarm: the key is not the witness's own and does not count yet. */
 export interface NewWitnessKey {
   readonly witness: string;
   readonly signer: string;
   /** The key that counted until now, if it was not the witness's own. */
   readonly before: string | undefined;
-  /** Earliest time at which it counts. */
+  /** Earliest time at which the key counts. */
   readonly countsFrom: Date;
 }
 
 export interface WitnessKeys {
-  /** Reads the store. Must be awaited before `isKeyOf`. */
+  /** Must be awaited before `isKeyOf`. */
   load(): Promise<void>;
   readonly isKeyOf: IsKeyOf;
   /**
-   * Notes the signing key of each witness, one map per source. A key is noted if at least `needed` sources answered
-   * and all of them agree. A source that shows another key than a pending one removes the pending one.
+   * One map per source. A key is noted if at least `needed` sources answered and all of them agree. A source that shows
+   * another key than a pending one removes the pending one.
    */
   note(signersBySource: readonly ReadonlyMap<string, string>[], needed: number): Promise<void>;
   /** Keys that do not count yet. */
@@ -133,7 +133,7 @@ export function createMemoryStore(): WitnessKeyStore {
   };
 }
 
-/** Ignores a text of another form; its keys are learned again. */
+/** Ignores a malformed text; its keys are learned again. */
 function parse(text: string | undefined): Map<string, Entry> {
   const entries = new Map<string, Entry>();
   for (const [witness, value] of Object.entries(objectOf(text))) {

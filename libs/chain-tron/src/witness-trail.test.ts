@@ -7,7 +7,7 @@ const [stranger] = [keyOf('stranger')];
 const isOwn: IsKeyOf = (witness, signer) => witness === signer;
 const some = (from: number, to: number): readonly Produced[] => witnesses.slice(from, to);
 
-/** The number of confirmed blocks after each block behind the window. */
+/** Number of confirmed blocks after each block behind the window. */
 function confirmed(
   window: readonly Produced[],
   blocks: readonly Produced[],

@@ -1,36 +1,36 @@
 import { signerHexOf, type BlockSeal } from './block-seal.ts';
 
-/** Number of blocks whose producers are the active witnesses: two rounds of the 27 of the main network. */
+/** Their producers are the active witnesses: two rounds of the 27 of the main network. */
 export const WINDOW_BLOCKS = 54;
 
-/** Active witnesses that must have signed a block or a later one: java-tron's rule for solid blocks (19 of 27). */
+/** java-tron's rule for solid blocks: 19 of 27 must have signed the block or a later one. */
 export function witnessesNeeded(active: number): number {
   return active - Math.floor((3 * active) / 10);
 }
 
-/** True if blocks of the witness may be signed by the key of this address. */
+/** The key of this address may sign blocks of the witness. */
 export type IsKeyOf = (witnessHex: string, signerHex: string) => boolean;
 
 /**
  * Follows the signatures of linked blocks after a trusted one. A block is confirmed when enough of the witnesses that
- * produced the last confirmed blocks have signed it or a later block. A signature covers all blocks before it, by
- * their linked ids.
+ * produced the last confirmed blocks have signed it or a later block: a signature covers all blocks before it, by their
+ * linked ids.
  */
 export interface WitnessTrail {
-  /** The next block; the caller has checked that it is linked to the one before. */
+  /** The caller has checked that the block is linked to the one before. */
   add(seal: BlockSeal): void;
   hasConfirmed(height: number): boolean;
-  /** The key that last signed for each active witness in the added blocks. */
+  /** The key that last signed for each active witness. */
   signers(): ReadonlyMap<string, string>;
-  /** Number of active witnesses that signed `height` or later, and the number needed. */
+  /** Active witnesses that signed `height` or later, and the number needed. */
   count(height: number): { readonly signed: number; readonly needed: number };
-  /** True if a block was added that no active witness signed. */
+  /** A block was added that no active witness signed. */
   hasForeign(): boolean;
 }
 
 /**
- * `window`: the blocks up to the trusted one, linked to it by their ids, so that their witnesses are certain. An
- * empty window confirms no block.
+ * `window`: the blocks up to the trusted one, linked to it by their ids, so that their witnesses are certain. An empty
+ * window confirms no block.
  */
 export function createWitnessTrail(
   window: readonly BlockSeal[],

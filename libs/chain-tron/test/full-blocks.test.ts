@@ -5,14 +5,14 @@ import { listenLocally, readBody } from '@opentill/testkit/local-http-server';
 import { createTronSources } from '../src/tron-sources.ts';
 import { networkOf } from './tron-harness.ts';
 
-// Limits whole blocks in flight by their size, so that they fit into a small container.
+// Whole blocks in flight are limited by size, so that they fit into a small container.
 
 const MEGABYTE = 1024 * 1024;
 let devnet: TronDevnet;
 let server: Server;
 let url: string;
 let bytes = 0;
-/** Pending requests for whole blocks while the server holds back its answers. */
+/** Requests for whole blocks while the server holds back its answers. */
 let held: (() => void)[] = [];
 let isHolding = false;
 let enough = { count: 0, reached: (): void => undefined };

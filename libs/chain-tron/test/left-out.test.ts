@@ -12,14 +12,14 @@ import { createTronSources } from '../src/tron-sources.ts';
 import { createMemoryStore, createWitnessKeys } from '../src/witness-keys.ts';
 import { networkOf, walletsOf } from './tron-harness.ts';
 
-// A node that omits a transaction and its receipt. Receipts and transactions match, so only the header's root reveals it.
+// Receipts and transactions match, so only the header's root reveals an omitted transaction.
 
 const LAG = 3;
 const HOLDER = 'TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH' as Address;
 const inconsistent = expect.objectContaining({ code: 'INCONSISTENT_ANSWER' });
 let devnet: TronDevnet;
 let byzantine: LyingTronProxy;
-/** The transactions of block `height`, in order: a token transfer, a TRX transfer, and a failed one. */
+/** In order: a token transfer, a TRX transfer, and a failed one. */
 let sent: readonly TxHash[];
 let height: number;
 let headId: BlockHash;
@@ -27,7 +27,7 @@ let headId: BlockHash;
 let hidden: string | undefined;
 /** The other transactions have a result of an unknown kind. */
 let isOdd = false;
-/** A transaction whose decoded fields differ from its signed bytes. */
+/** Its decoded fields differ from its signed bytes. */
 let altered: { readonly txHash: string; readonly value: object } | undefined;
 interface BlockAnswer {
   readonly transactions?: readonly {

@@ -7,7 +7,7 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import { createTronReader } from '../src/reader.ts';
 import { networkOf } from './tron-harness.ts';
 
-/** Recorded answers of java-tron 4.8.0; see tools/devnets/test/tron/recorded-scenario.ts. */
+/** From java-tron 4.8.0; see tools/devnets/test/tron/recorded-scenario.ts. */
 const RECORDED = JSON.parse(
   readFileSync(
     `${import.meta.dirname}/../../../tools/devnets/test/fixtures/java-tron-4.8.0-answers.json`,
@@ -53,7 +53,7 @@ afterAll(async () => {
 const asksHead = (path: string, body: string): boolean =>
   path.endsWith('/getnowblock') || (path.endsWith('/getblock') && !body.includes('id_or_num'));
 
-/** The answer of java-tron about blocks above its head; undefined for any other call. */
+/** java-tron's answer about blocks above its head; undefined for any other call. */
 async function answerFrom(path: string, body: string): Promise<unknown> {
   const method = path.split('/').at(-1);
   if (method !== 'getblockbynum' && method !== 'gettransactioninfobyblocknum') return undefined;
@@ -78,7 +78,6 @@ test('loses no block when java-tron forgets unsolid blocks at a restart', async 
   const solid = await solidHeight();
   expect(await reader.head()).toMatchObject({ height: solid });
   expect(solid).toBe(height - SOLID_LAG);
-  // A new reader does not remember the seen blocks.
   await expect(open().readSeen(first, height)).rejects.toMatchObject({
     code: 'BLOCK_NOT_FOUND',
     retryable: true,

@@ -6,8 +6,6 @@ import { createLyingTronProxy } from '@opentill/testkit/lying-tron-proxy';
 import { createTronStateReader } from '../src/read-state.ts';
 import { networkOf } from './tron-harness.ts';
 
-// Balances of the solid state on the devnet: their block range, and two nodes that differ.
-
 const LAG = 3;
 const HOLDER = 'TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH' as Address;
 let devnet: TronDevnet;

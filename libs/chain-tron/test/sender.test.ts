@@ -37,7 +37,6 @@ afterAll(async () => {
   await devnet.close();
 });
 
-/** Signs for the accounts of the devnet. */
 const backend = (): SignerBackend => ({
   addresses: devnet.accounts.map(({ address }) => address as Address),
   sign(address, digest) {
@@ -101,7 +100,6 @@ async function ask<T>(path: string, body: object): Promise<T> {
   return (await answer.json()) as T;
 }
 let uniqueMs = 1_795_000_000_000;
-/** Validity of a transaction that can be executed now. */
 async function validity(change: Partial<Validity> = {}): Promise<Validity> {
   const solid = await ask<Header>('walletsolidity/getblock', { detail: false });
   uniqueMs += 1;
@@ -191,7 +189,7 @@ describe('payments', () => {
       [devnet.url, dear],
     ])
       expect(await senderOf(urls).prepare([pay()])).toMatchObject([{ obstacle: 'FEES_ABOVE_CAP' }]);
-    // A third source is asked, in any order. Two that agree decide, and their price counts.
+    // Asks a third source, in any order. Two that agree decide, and their price counts.
     const another = await changing((value) => value);
     const [honest] = await sender.prepare([pay()]);
     for (const urls of [
@@ -398,7 +396,6 @@ describe('energy of own stake', () => {
     expect(gained).toBe((LENT * stakeYield.units) / stakeYield.stake);
     expect(await sender.energy!.lent(staker, to)).toBe(LENT);
     expect(await sender.energy!.lendable(staker)).toBe(5_000n * 1_000_000n);
-    // The transfer of the receiving address burns no TRX.
     const swept = await send(pay({ from: to, to: devnet.accounts[2]!.address as Address }));
     expect(swept.fee).toBe(0);
     expect((await sender.balances(to, [null])).allowanceBaseUnits).toBeLessThan(gained * 100n);
@@ -447,7 +444,6 @@ describe('energy of own stake', () => {
 });
 
 describe('findInBlocks', () => {
-  /** Signs a payment, and sends it if `mined`. */
   async function sendOne(mined: boolean): Promise<{ txHash: TxHash; bounds: Validity }> {
     const bounds = await validity({ expiresMs: devnet.control.summary().headTimeMs + 9_000 });
     const signed = await sender.sign(pay(), bounds, 30_000_000n);
@@ -539,7 +535,7 @@ test('readPayment reads a payment of this gateway and ignores other transactions
 test('learns every hour which keys sign blocks and returns those that do not count', async () => {
   const clock = { nowMs: 0 };
   let asked = 0;
-  /** The node with other keys in its signatures. */
+  /** Other keys sign this node's blocks. */
   const delegating = () =>
     changing((value) => {
       const block = value as { block_header?: { witness_signature?: string } };
@@ -567,7 +563,7 @@ test('learns every hour which keys sign blocks and returns those that do not cou
   expect(await look(23 * 3_600_000)).toEqual({ keys: false, asks: true });
 });
 
-/** The node without this transaction in its blocks, and optionally without its receipt. */
+/** Omits this transaction from its blocks, and optionally its receipt. */
 function leavingOut(txHash: string, { receipts }: { readonly receipts: boolean }): Promise<string> {
   return changing((value) => {
     if (isList(value))
@@ -583,7 +579,7 @@ function isList(value: Answer): value is readonly unknown[] {
   return Array.isArray(value);
 }
 
-/** The node with changed answers to contract calls. */
+/** Changes answers to contract calls. */
 function answering(instead: object): Promise<string> {
   return changing((value) =>
     isList(value) || !('constant_result' in value)
@@ -592,7 +588,6 @@ function answering(instead: object): Promise<string> {
   );
 }
 
-/** The node with changed answers. */
 async function changing(change: (value: Answer) => unknown): Promise<string> {
   const server = createServer((request, response) => {
     void (async () => {

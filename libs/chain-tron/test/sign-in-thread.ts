@@ -8,7 +8,7 @@ import type { TokenContract } from '@opentill/chain/transfer';
 import { baseUnits } from '@opentill/domain/money';
 import { pointFromScalar, signRecoverable } from 'tiny-secp256k1';
 
-// Signs and reads a payment, and reports each socket that any module of this thread opens, and each request of `fetch`.
+// Signs and reads a payment. Reports each socket that a module of this thread opens, and each request of `fetch`.
 
 const opened: string[] = [];
 for (const channel of ['net.client.socket', 'undici:request:create'])
@@ -33,6 +33,6 @@ const hash = '0000000000010022e1b5775870853db9b1a22d122d28ea8b2351fcf69c1cebb0' 
 const validity = { expiresMs: 1_795_229_376_000, reference: { height: 65_570, hash }, uniqueMs: 1 };
 const { raw } = await signPayment({ backend, maxFeeLimitSun: 9n }, intent, validity, 9n);
 const { intent: read } = readSignedTransaction(raw);
-// The subscription works if this socket is reported; it must be the only one.
+// Proves that the subscription works; this must be the only reported socket.
 const socket = connect(1, '127.0.0.1').on('error', () => socket.destroy());
 parentPort!.postMessage({ intent, read, opened });

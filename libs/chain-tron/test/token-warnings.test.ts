@@ -10,7 +10,7 @@ import { addressOfShortHex } from '../src/address-codec.ts';
 import { createTronReader } from '../src/reader.ts';
 import { networkOf } from './tron-harness.ts';
 
-// Warnings of token contracts. The devnet's USDT cannot report any, so a proxy changes the answers.
+// The devnet's USDT cannot report warnings, so a proxy changes the answers.
 
 const TRUE = '1'.padStart(64, '0');
 const NEW = 'ab'.repeat(20);

@@ -4,15 +4,12 @@ import { startTronDevnet, type TronDevnet } from '@opentill/devnets/tron/start-t
 import { listenLocally, readBody } from '@opentill/testkit/local-http-server';
 import { createTronClient, type TronExchange } from '../src/tron-client.ts';
 
-// Requests as a provider receives them: the API key only in its header, and few connections.
-
 const KEY = '5f0c-key of/a:provider';
 let devnet: TronDevnet;
 let server: Server;
 let providerUrl: string;
 let requests: { readonly url: string; readonly headers: IncomingHttpHeaders; readonly connection: number }[];
 let isRefusing = false;
-/** Status codes of the next requests. */
 let statuses: number[] = [];
 
 beforeAll(async () => {
@@ -48,7 +45,6 @@ afterAll(async () => {
   await devnet.close();
 });
 
-/** A client of the provider with this user name in its URL. */
 function clientOf(user: string) {
   const exchanges: TronExchange[] = [];
   const url = new URL(`${providerUrl}/base/`);

@@ -14,14 +14,13 @@ import { createTronReader } from '../src/reader.ts';
 const FEE_LIMIT_SUN = 1_000_000_000;
 const SOLID_LAG_BLOCKS = 3;
 
-/** A devnet that makes blocks only on request, with a reader. */
+/** Makes blocks only on request. */
 export interface TronHarness extends ChainHarness {
   readonly devnet: TronDevnet;
   readonly network: TronNetwork;
   readonly wallets: readonly TronWeb[];
 }
 
-/** Network configuration for a devnet. */
 export function networkOf(
   devnet: Pick<TronDevnet, 'chainId' | 'url'>,
   tokens: readonly string[],
@@ -38,12 +37,12 @@ export function networkOf(
   };
 }
 
-/** TronWeb instances with the keys of the devnet's funded accounts. */
+/** With the keys of the devnet's funded accounts. */
 export function walletsOf({ accounts, url }: Pick<TronDevnet, 'accounts' | 'url'>): readonly TronWeb[] {
   return accounts.map(({ privateKeyHex }) => new TronWeb({ fullHost: url, privateKey: privateKeyHex }));
 }
 
-/** Harness of the chain contract on the TRON devnet. `deps` go to its reader, `overrides` into the network. */
+/** `deps` go to the reader, `overrides` into the network. */
 export async function makeTronHarness(
   overrides: Partial<TronNetwork> = {},
   deps: TronReaderDeps = {},

@@ -26,8 +26,7 @@ test('reads a range although the rate limit makes it longer than a call may take
   for (let block = 0; block < BLOCKS; block += 1)
     await devnet.control.fund(HOLDER, { symbol: 'USDT', amountBaseUnits: 1n });
   await devnet.control.mine(LAG);
-  // Two calls a block at 3 a second, three of them at once: more than 4.3 s at each source, with a timeout of 4 s per
-  // call.
+  // Two calls a block at 3 a second, three at once: more than 4.3 s at each source, with a timeout of 4 s per call.
   const rpcUrls = proxies.map(({ url }) => ({ url, requestsPerSecond: 3 }));
   const network = networkOf(devnet, [devnet.tokens.USDT], { rpcUrls });
   const reader = createTronReader(network, { requestTimeoutMs: 4_000 });

@@ -10,15 +10,13 @@ import { createTronReader, type TronNetwork } from '../src/reader.ts';
 import type { TronExchange } from '../src/tron-client.ts';
 import { networkOf } from './tron-harness.ts';
 
-// Number and pace of the requests to two sources.
-
 const LAG = 3;
 const BLOCKS = 8;
 const HOLDER = 'TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH' as Address;
 let devnet: TronDevnet;
 let proxies: readonly LyingTronProxy[];
 let first: number;
-/** Wrong answers by index of the source. */
+/** By index of the source. */
 type WrongAnswer = (asked: AskedOfTron, honest: () => Promise<unknown>) => Promise<unknown>;
 let wrongAnswers: Partial<Record<number, WrongAnswer>> = {};
 
@@ -46,7 +44,7 @@ afterAll(async () => {
   await devnet.close();
 });
 
-/** A reader of the first two sources by default. */
+/** The first two sources by default. */
 function readerOf(
   overrides: Partial<TronNetwork> = {},
   {

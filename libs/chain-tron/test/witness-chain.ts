@@ -17,15 +17,14 @@ export function keyOf(name: string): Key {
 }
 
 export interface Produced {
-  /** Witness in the header. */
+  /** Named in the header. */
   readonly witness: Key;
   /** @default witness */
   readonly signer?: Key;
-  /** Changed header fields. */
   readonly header?: object;
 }
 
-/** A linked chain of empty blocks from height 1, as nodes return them. */
+/** Linked empty blocks from height 1, as nodes return them. */
 export function chainOf(produced: readonly Produced[]) {
   let parentHash = '0'.repeat(64);
   const blocks = produced.map(({ witness, signer = witness, header = {} }, place) => {
@@ -60,7 +59,7 @@ export function blockAt(blocks: ChainBlocks, height: number): { height: number; 
   return { height, hash: blocks[height - 1]!.blockID as BlockHash };
 }
 
-/** A source with these blocks, up to `solid` on its solid side, without transactions. */
+/** Up to `solid` on the solid side, without transactions. */
 export function sourceOf(blocks: ChainBlocks, solid = blocks.length) {
   return {
     call({ side, method, body = {}, decode }: TronCall): Promise<unknown> {

@@ -10,9 +10,7 @@ export interface SignedContract {
 }
 
 export const TRANSFER_CONTRACT = 1;
-/**
- * The owner is field 1 of each contract message (core/contract/*.proto), except for these, and for one without owner.
- */
+/** The owner is field 1 of the other contract messages (core/contract/*.proto). */
 const OWNER_SECOND: ReadonlySet<number> = new Set([2, 10, 19]); // TransferAsset, AccountUpdate, SetAccountId
 const SHIELDED_TRANSFER = 51;
 const LAST_KNOWN = 59; // CancelAllUnfreezeV2Contract
@@ -26,9 +24,8 @@ export const [VARINT, BYTES] = [0, 2] as const;
 const [FIXED64, GROUP, GROUP_END, FIXED32] = [1, 3, 4, 5];
 
 /**
- * Reads `raw_data` as java-tron does: the last value of a repeated field counts, and unknown fields are skipped.
- * Undefined unless it has exactly one contract; nodes reject any other transaction. TronWeb takes 9.6 µs for each
- * transaction of a block, this function 0.4.
+ * Like java-tron, takes the last value of a repeated field and skips unknown fields. Undefined unless there is exactly
+ * one contract; nodes reject any other transaction. TronWeb takes 9.6 µs for each transaction, this function 0.4.
  */
 export function readSignedContract(rawBytes: Buffer): SignedContract | undefined {
   const [contract, ...others] = fieldsOf(rawBytes, RAW_CONTRACT, BYTES) ?? [];
@@ -56,10 +53,7 @@ function hexIn(field: Buffer | undefined): string | undefined {
   return isAddress ? field.toString('hex') : undefined;
 }
 
-/**
- * All values of one field, in order. Ignores values with another wire type and values within groups. Undefined for a
- * malformed message.
- */
+/** In order. Ignores values with another wire type and values within groups. Undefined for a malformed message. */
 export function fieldsOf(message: Buffer, wanted: number, form: typeof BYTES): readonly Buffer[] | undefined;
 export function fieldsOf(message: Buffer, wanted: number, form: typeof VARINT): readonly bigint[] | undefined;
 export function fieldsOf(
@@ -94,7 +88,7 @@ export function fieldsOf(
   return groups.length === 0 ? found : undefined;
 }
 
-/** A key or a length. Of an overlong or larger varint, the lowest 32 bits count, as in java-tron. */
+/** Only the lowest 32 bits of an overlong or larger varint count, as in java-tron. */
 function varint32At(
   message: Buffer,
   at: number,

@@ -1,7 +1,7 @@
 import { listIn, malformed, objectIn, type Raw } from '../node-value.ts';
 import { bytesField, concat, tag, varint } from './wire.ts';
 
-/** A transaction in a block: the signed bytes, whose SHA-256 is its id, and all bytes. */
+/** The signed bytes, whose SHA-256 is the transaction's id, and all bytes. */
 export interface WholeTransaction {
   readonly rawBytes: Buffer;
   readonly bytes: Buffer;
@@ -72,17 +72,17 @@ const FIELD_START_BYTES = 6;
 class Unwritable extends Error {}
 
 /**
- * Encodes a transaction from its JSON (java-tron core/Tron.proto, Transaction; http/JsonFormat). A sender may add
- * unknown fields: nodes keep and hash them, and show them under their numbers. The block producer adds its result to
- * a result that the sender wrote. Undefined if a result has a field that is newer than java-tron 4.8. Throws
- * INCONSISTENT_ANSWER for malformed values. TronWeb encodes neither results nor unknown fields.
+ * From a transaction's JSON (java-tron core/Tron.proto, Transaction; http/JsonFormat). A sender may add unknown fields:
+ * nodes keep and hash them, and show them under their numbers. The block producer adds its result to a result that the
+ * sender wrote. Undefined if a result has a field that is newer than java-tron 4.8. INCONSISTENT_ANSWER for malformed
+ * values. TronWeb encodes neither results nor unknown fields.
  */
 export function encodeWhole(transaction: Raw): WholeTransaction | undefined {
   const raw = hexIn(transaction['raw_data_hex'], 'raw_data_hex');
   const signatures = listIn(transaction['signature'], 'signature').map((one) => hexIn(one, 'signature'));
   const rest = encodeRest(transaction);
   if (rest === undefined) return undefined;
-  // One buffer per transaction, because all transactions of a full block are encoded.
+  // One buffer per transaction: all transactions of a full block are encoded.
   let size = FIELD_START_BYTES + raw.length / 2 + rest.length;
   for (const signature of signatures) size += FIELD_START_BYTES + signature.length / 2;
   const bytes = Buffer.allocUnsafe(size);
@@ -95,7 +95,7 @@ export function encodeWhole(transaction: Raw): WholeTransaction | undefined {
   return { rawBytes, bytes: bytes.subarray(0, at + rest.length) };
 }
 
-/** The fields after the signatures: results, and unknown fields. */
+/** Results, and unknown fields. */
 function encodeRest(transaction: Raw): Uint8Array | undefined {
   const results = listIn(transaction['ret'], 'ret');
   const usual = usualRest(transaction, results);
@@ -109,10 +109,7 @@ function encodeRest(transaction: Raw): Uint8Array | undefined {
   }
 }
 
-/**
- * Fast path for nearly all transactions: one result with only `contractRet`. Numeric keys, the unknown fields, come
- * first.
- */
+/** Fast path: one result with only `contractRet`. Numeric keys, the unknown fields, come first. */
 function usualRest(transaction: Raw, results: readonly unknown[]): Uint8Array | undefined {
   const [first] = Object.keys(transaction);
   const [only] = results;
@@ -167,12 +164,12 @@ function encodeField(number: number, kind: Kind, value: unknown, name: string): 
   }
 }
 
-/** An entry of a map from text to int64. Unlike in other messages, both fields are always encoded. */
+/** Entry of a map from text to int64: unlike in other messages, both fields are always encoded. */
 function encodeAmount({ key = '', value = 0 }: Raw): Uint8Array {
   return concat([encodeField(1, 'text', key, 'key'), encodeField(2, 'int64', value, 'value')]);
 }
 
-/** Unknown fields by number, each with varints first, then fixed-length values, bytes and groups (UnknownFieldSet). */
+/** By number, each with varints first, then fixed-length values, bytes and groups (UnknownFieldSet). */
 function encodeUnknown(message: Raw): Uint8Array {
   const parts: Uint8Array[] = [];
   for (const name of Object.keys(message)) {
@@ -196,7 +193,7 @@ function bytesIn(value: unknown, what: string): Uint8Array {
   return Buffer.from(value, 'hex');
 }
 
-/** Exact: rejects a number that JavaScript would have rounded, so that the answer is parsed again exactly. */
+/** Rejects a number that JavaScript would have rounded, so that the answer is parsed again exactly. */
 function integerIn(value: unknown, what: string): bigint {
   if (typeof value === 'bigint') return value;
   return typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : malformed(what, value);

@@ -1,17 +1,17 @@
-// Encodes the Protocol Buffers wire format (protobuf.dev/programming-guides/encoding) for the proof of blocks.
+// Protocol Buffers wire format (protobuf.dev/programming-guides/encoding), for the proof of blocks.
 
 const VARINT = 0;
 const BYTES = 2;
 const INT64_END = 1n << 63n;
 
-/** Encodes 0 to 2^63-1; empty for 0, which proto3 omits. Throws RangeError. */
+/** 0 to 2^63-1; empty for 0, which proto3 omits. Throws RangeError. */
 export function varintField(number: number, value: bigint): Uint8Array {
   if (value < 0n || value >= INT64_END)
     throw new RangeError(`field ${number} is not a valid int64: ${value}`);
   return value === 0n ? new Uint8Array(0) : concat([tag(number, VARINT), varint(value)]);
 }
 
-/** Encodes bytes or an embedded message, also empty ones. */
+/** Bytes or an embedded message, also empty ones. */
 export function bytesField(number: number, value: Uint8Array): Uint8Array {
   return concat([tag(number, BYTES), varint(BigInt(value.length)), value]);
 }
@@ -20,12 +20,11 @@ export function concat(parts: readonly Uint8Array[]): Uint8Array {
   return Uint8Array.from(Buffer.concat(parts));
 }
 
-/** Field number and wire type. */
 export function tag(number: number, kind: number): Uint8Array {
   return varint(BigInt(number) * 8n + BigInt(kind));
 }
 
-/** Encodes 64 bits; a negative number as two's complement. */
+/** 64 bits; a negative number as two's complement. */
 export function varint(value: bigint): Uint8Array {
   const bytes: number[] = [];
   let rest = BigInt.asUintN(64, value);

@@ -21,7 +21,6 @@ const sourcesOf = (...answers: readonly Answer[]) => {
   return { witnesses: () => witnesses } as unknown as TronSources;
 };
 const DEADLINE_MS = 60;
-/** Duration without a deadline. */
 const DEFAULT_DEADLINE_MS = 20_000;
 
 async function send(

@@ -13,7 +13,7 @@ import { sendOutcomeOf } from './send-outcome.ts';
 
 const AT_ONCE = 8;
 
-/** See ExpiringSender.broadcast. Sends the signed bytes unchanged, so that no node encodes them again. */
+/** Sends the signed bytes unchanged, so that no node encodes them again. */
 export function broadcast(
   sources: TronSources,
   signed: readonly SentExpiring[],
@@ -24,7 +24,7 @@ export function broadcast(
   return sendToAll({ sources, send: sendTo, atOnce: AT_ONCE, onAnswer, deadlineMs }, signed, options);
 }
 
-/** Sends to one source. Never throws: without an answer the outcome is UNKNOWN. */
+/** Never throws: without an answer the outcome is UNKNOWN. */
 async function sendTo(
   source: TronSource,
   { txHash, raw }: SentExpiring,

@@ -8,7 +8,7 @@ import type { Side } from '../tron-client.ts';
 import type { TronSource } from '../tron-sources.ts';
 import { messageIn } from './send-outcome.ts';
 
-/** Result of a contract call on the newest state. */
+/** On the newest state. */
 export interface ConstantAnswer {
   /** Includes the energy penalty of frequently used contracts. */
   readonly energyUsed: number;
@@ -16,13 +16,13 @@ export interface ConstantAnswer {
   readonly words: readonly string[];
   /** Undecoded; undefined if the node returns none. */
   readonly logs: readonly unknown[] | undefined;
-  /** The node's reason why the call would fail; undefined if it would succeed. */
+  /** Undefined if the call would succeed. */
   readonly failure: string | undefined;
 }
 
 /**
- * Simulates a contract call. `result.result` is true even if the call reverts (java-tron,
- * Wallet.triggerConstantContract); the failure is in `result.message` or `transaction.ret`.
+ * `result.result` is true even if the call reverts (java-tron, Wallet.triggerConstantContract); the failure is in
+ * `result.message` or `transaction.ret`.
  */
 export async function callConstant(
   source: Pick<TronSource, 'call'>,

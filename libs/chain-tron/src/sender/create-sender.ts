@@ -26,15 +26,14 @@ import { differenceOfStored, signPayment } from './sign-payment.ts';
 
 export interface TronSenderDeps extends TronSourcesDeps {
   readonly backend: SignerBackend;
-  /** The answer of each source to each broadcast; `lied` raises an alarm. */
+  /** Raise an alarm for `lied`. */
   readonly onSendAnswer?: (answer: SendAnswer) => void;
-  /** One of several sources was accepted on its own; raises an alarm. */
+  /** Raise an alarm: a single source of several was accepted. */
   readonly onAlone?: (source: { readonly label: string }) => void;
-  /** The start-up check found a defect of a source. */
   readonly onFinding?: (finding: SourceFinding) => void;
-  /** Stores the witness keys. @default in memory */
+  /** @default in memory */
   readonly witnessKeyStore?: WitnessKeyStore;
-  /** A witness signs with a new key; raises an alarm. */
+  /** Raise an alarm: a witness signs with a new key. */
   readonly onWitnessKey?: (key: NewWitnessKey) => void;
 }
 

@@ -4,15 +4,13 @@ import type { Address } from '@opentill/chain/address-codec';
 import { hexOf, shortHexOf, tronAddressCodec } from '../address-codec.ts';
 import type { PayingContract } from './transaction.ts';
 
-/** transfer(address,uint256) */
+/** transfer(address,uint256). */
 export const TRANSFER_SELECTOR = 'a9059cbb';
 const WORD_DIGITS = 64;
 const INT64_END = 1n << 63n;
 const UINT256_END = 1n << 256n;
 
-/**
- * False for amounts that TronWeb would round, because it takes sun as a number. The smallest is above 9 billion TRX.
- */
+/** TronWeb takes sun as a number and would round others. The smallest of them is above 9 billion TRX. */
 export function isExactAsNumber(sun: bigint): boolean {
   return BigInt(Number(sun)) === sun;
 }
@@ -26,7 +24,7 @@ export function encodeTransferCall({
   return TRANSFER_SELECTOR + words.map((word) => word.padStart(WORD_DIGITS, '0')).join('');
 }
 
-/** Throws INTENT_INVALID for an invalid amount or address. */
+/** INTENT_INVALID for an invalid amount or address. */
 export function encodePayment(intent: PaymentIntent): PayingContract {
   const { from, to, contract, amountBaseUnits, resource } = intent;
   const end = contract === null ? INT64_END : UINT256_END;

@@ -20,7 +20,7 @@ const delegating = Array.from({ length: 5 }, (_, place): Produced => {
 });
 const blocks = chainOf([...delegating, ...delegating, ...delegating]);
 
-/** A search of these chains, one per node. */
+/** One chain per node. */
 function searching(chains: readonly ChainBlocks[]) {
   const all = chains.map((chain, place): Partial<TronSource> => {
     const { call } = sourceOf(chain, SOLID);

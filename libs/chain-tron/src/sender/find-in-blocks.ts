@@ -16,7 +16,7 @@ export interface BlockSearching {
 }
 
 export interface Stretch {
-  /** Known to be in the chain; not searched itself. The signatures of the witnesses of the blocks up to it count. */
+  /** Known to be in the chain; not searched itself. Only witnesses of the blocks up to it count as signers. */
   readonly after: Validity['reference'];
   readonly untilMs: number;
 }
@@ -30,9 +30,8 @@ interface Search {
 const BLOCKS_MAX = 30_000;
 
 /**
- * See ExpiringSender.findInBlocks. Reads blocks whole with all receipts, from the solid side, and proves them by
- * their headers. Behind the last one, enough of the witnesses that are active at `after` must have signed. A second
- * source must return the same.
+ * Reads whole blocks with all receipts from the solid side and proves them by their headers. After the last one, enough
+ * of the witnesses that are active at `after` must have signed. A second source must return the same.
  */
 export async function findInBlocks(
   { sources, keys, onAlone }: BlockSearching,

@@ -20,7 +20,6 @@ import { readPrices, type ChainPrices } from './read-prices.ts';
 export interface PaymentBounds {
   /** In sun: the maximum that the contract call of a payment may burn. */
   readonly maxFeeLimitSun: bigint;
-  /** Added to the energy of the simulation. */
   readonly energyMarginPercent: number;
 }
 
@@ -28,9 +27,9 @@ export interface PaymentBounds {
 const DELEGATION_MIN_SUN = 1_000_000n;
 
 /**
- * See ExpiringSender.prepare. Asks two sources. Of several configured ones, two must accept a payment, and the higher
- * fee limit counts: with one that is too low the chain burns all of it without paying, and a payment that fails costs
- * its fee too. If the two differ, a third one decides, or the payment waits. `onAlone`: see whoCounts.
+ * Of several configured sources, two must accept a payment, and the higher fee limit counts: with one that is too low
+ * the chain burns all of it without paying, and a payment that fails costs its fee too. If the two differ, a third one
+ * decides, or the payment waits.
  */
 export async function preparePayments(
   sources: TronSources,

@@ -14,7 +14,6 @@ import { readHeader, type TronSource, type TronSources } from '../tron-sources.t
 import { callConstant } from './call-constant.ts';
 import { readPrices } from './read-prices.ts';
 
-/** balanceOf(address) */
 const BALANCE_SELECTOR = '70a08231';
 const WORD = /^[0-9a-f]{64}$/;
 /** Bandwidth from stake pays for all bytes of a transaction or none, so a small rest may be useless. */
@@ -29,9 +28,9 @@ interface Balances {
 }
 
 /**
- * See ExpiringSender.balances. The head is read first, so the balances are not older, unless nodes behind one URL
- * differ. Of several sources, two must answer; the lower balances and the lower head count. With an overstated
- * balance the gateway would sign payments that fail and cost a fee. `onAlone`: see whoCounts.
+ * The head is read first, so the balances are not older, unless nodes behind one URL differ. Of several sources, two
+ * must answer; the lower balances and the lower head count. With an overstated balance the gateway would sign payments
+ * that fail and cost a fee.
  */
 export async function readBalances(
   sources: TronSources,

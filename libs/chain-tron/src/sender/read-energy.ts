@@ -10,10 +10,8 @@ import { BYTES_OF_ONE, least, readAccount } from './read-balances.ts';
 import { readPrices } from './read-prices.ts';
 
 const SUN_PER_TRX = 1_000_000n;
-/** `ResourceCode` ENERGY. */
 const ENERGY = 1;
 
-/** See EnergyAccounts. */
 export function createEnergyAccounts(
   sources: TronSources,
   onAlone: (source: TronSource) => void,
@@ -76,7 +74,7 @@ async function readMeans(source: TronSource, address: Address, options: ReadOpti
   };
 }
 
-/** Sun of own stake whose energy can be delegated now. Stake behind used energy cannot. */
+/** Sun. Stake behind used energy cannot be delegated. */
 export async function readLendable(
   source: Pick<TronSource, 'call'>,
   wallet: Address,
@@ -119,7 +117,7 @@ function moreExpensive(one: EnergyMarket, other: EnergyMarket): EnergyMarket {
       activation: most(one.prices.activation, other.prices.activation),
       freeBytesOfNew: least(one.prices.freeBytesOfNew, other.prices.freeBytesOfNew),
     },
-    // The yield with less energy per stake.
+    // The lower energy per stake.
     stakeYield: a.units * b.stake <= b.units * a.stake ? a : b,
   };
 }

@@ -10,7 +10,7 @@ import { intentOf } from './read-signed-transaction.ts';
 import { readTransactionBytes } from './read-transaction-bytes.ts';
 import { decodeRaw, type RawTransaction } from './transaction.ts';
 
-/** See ExpiringSender.readPayment. One source suffices for the bytes, whose hash is the id; the outcome needs two. */
+/** One source suffices for the bytes, whose hash is the id; the outcome needs two. */
 export async function readPayment(
   sources: TronSources,
   txHash: TxHash,
@@ -51,7 +51,7 @@ interface ReadBytes {
   readonly intent: PaymentIntent;
 }
 
-/** Undefined if the source does not know the transaction in a solid block, or it is not a payment of this kind. */
+/** Undefined if the source does not know the transaction in a solid block, or it is no payment of this kind. */
 async function readBytes(
   source: TronSource,
   txHash: TxHash,

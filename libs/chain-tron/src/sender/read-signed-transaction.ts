@@ -8,17 +8,16 @@ import { addressOfHex, addressOfShortHex, tronAddressCodec } from '../address-co
 import { TRANSFER_SELECTOR } from './encode-payment.ts';
 import { decodeSigned, type PayingContract, type RawTransaction } from './transaction.ts';
 
-/** A signed payment, read from its bytes only. */
 export interface ReadPayment {
   readonly txHash: TxHash;
-  /** Owner of the signing key; may differ from `intent.from`. */
+  /** May differ from `intent.from`. */
   readonly signer: Address;
   readonly intent: PaymentIntent;
   readonly raw: RawTransaction;
 }
 
 const SIGNATURE_BYTES = 65;
-/** v of the signature: 27 or 28, as TronWeb and java-tron write it; nodes also accept 0 and 1. */
+/** v of the signature is 27 or 28, as TronWeb and java-tron write it; nodes also accept 0 and 1. */
 export const V_OFFSET = 27;
 const CALL_DIGITS = TRANSFER_SELECTOR.length + 2 * 64;
 const ZEROS_BEFORE_ADDRESS = '0'.repeat(24);
@@ -34,7 +33,7 @@ export function readSignedTransaction(bytes: Uint8Array): ReadPayment {
   };
 }
 
-/** The payment or delegation of a contract. Throws RangeError for any other contract. */
+/** Throws RangeError for a contract that is neither a payment nor a delegation. */
 export function intentOf({ type, value }: PayingContract): PaymentIntent {
   const from = addressIn(value.owner_address);
   if (type === 'TransferContract')
@@ -74,8 +73,8 @@ function addressIn(hex: string): Address {
 }
 
 /**
- * Recovers the signer. TronWeb's `ecRecover` rejects the higher of the two valid s, which is outside the hash, and
- * takes 1.4 ms instead of 0.3.
+ * TronWeb's `ecRecover` rejects the higher of the two valid s, which is outside the hash, and takes 1.4 ms instead of
+ * 0.3.
  */
 function signerOf(digest: Uint8Array, signature: Uint8Array): Address {
   const v = signature[SIGNATURE_BYTES - 1];

@@ -4,7 +4,7 @@ import type { TxHash } from '@opentill/chain/transfer';
 import { isNothing, listIn, malformed, objectIn } from '../node-value.ts';
 import type { TronSource } from '../tron-sources.ts';
 
-/** A transaction in a block. Its hash is that of `rawBytes`; the signatures are not covered by it. */
+/** The hash covers `rawBytes`, but not the signatures. */
 export interface TransactionBytes {
   readonly rawBytes: Uint8Array;
   readonly signatures: readonly Uint8Array[];

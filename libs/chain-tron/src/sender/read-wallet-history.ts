@@ -19,7 +19,7 @@ import { readSignedTransaction, V_OFFSET, type ReadPayment } from './read-signed
 import { readTransactionBytes, type TransactionBytes } from './read-transaction-bytes.ts';
 import { encodeSigned } from './transaction.ts';
 
-/** A transaction from an own address in a solid block. */
+/** From an own address in a solid block. */
 export interface SentTransaction {
   readonly owner: Address;
   readonly txHash: TxHash;
@@ -28,11 +28,11 @@ export interface SentTransaction {
   readonly blockTimeMs: number;
   /** Includes the signature, if there is exactly one. */
   readonly raw: Uint8Array;
-  /** The payment, if the owner's own key signed one; undefined for any other transaction. */
+  /** Only if the owner's own key signed a payment. */
   readonly payment: ReadPayment | undefined;
 }
 
-/** Blocks above a known one, up to a height. */
+/** Above a known block, up to a height. */
 export interface HistoryRange {
   /** Without `hash`, any solid block at that height. */
   readonly after: { readonly height: number; readonly hash: BlockHash | undefined };
@@ -51,20 +51,20 @@ export type OursAmong = (owners: readonly Address[]) => Promise<ReadonlySet<Addr
 
 export interface TronWalletHistoryReader {
   /**
-   * All transactions that own addresses sent in the range, of any type and outcome. Two sources must agree, if
-   * several are configured; a single configured source is proven by the headers. Throws a GatewayError with a
-   * ReaderErrorCode, BLOCK_NOT_FOUND if the range is not solid yet, and RangeError for an empty range.
+   * Transactions of any type and outcome. Two sources must agree, if several are configured; a single configured source
+   * is proven by the headers. Throws a GatewayError with a ReaderErrorCode, BLOCK_NOT_FOUND if the range is not solid
+   * yet, and RangeError for an empty range.
    */
   read(oursAmong: OursAmong, range: HistoryRange, options?: ReadOptions): Promise<WalletHistory>;
 }
 
 type Found = Omit<SentTransaction, 'raw' | 'payment'>;
-/** The answer of one source, with the transactions of all senders. */
+/** With the transactions of all senders. */
 interface SourceHistory extends Omit<WalletHistory, 'sent'> {
   readonly found: readonly Found[];
 }
 
-/** Throws TypeError for a network without a genesis id. Opens no connection before the first call. */
+/** Throws TypeError for a network without a genesis id. */
 export function createTronWalletHistoryReader(
   network: TronSourcesNetwork,
   deps: TronSourcesDeps = {},
@@ -174,8 +174,8 @@ function paymentIn(
 }
 
 /**
- * Normalises a signature to this gateway's form. The hash does not cover it: anyone who relayed the transaction may
- * have written the recovery bit as 0 or 1, or added bytes that nodes ignore.
+ * The hash does not cover a signature: any relay of the transaction may have written the recovery bit as 0 or 1, or
+ * added bytes that nodes ignore.
  */
 function normaliseSignature(signature: Uint8Array): Uint8Array {
   const written = Uint8Array.from(signature.subarray(0, SIGNATURE_BYTES));

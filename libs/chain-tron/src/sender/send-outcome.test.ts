@@ -3,7 +3,7 @@ import { sendOutcomeOf } from './send-outcome.ts';
 
 const TX = 'ab'.repeat(32);
 
-/** Recorded answers of java-tron 4.8.0, with other ids. */
+/** From java-tron 4.8.0, with other ids. */
 test.each([
   ['ACCEPTED', { result: true, txid: TX }],
   ['KNOWN', { code: 'DUP_TRANSACTION_ERROR', txid: TX, message: 'Dup transaction.' }],

@@ -4,8 +4,8 @@ import type { SaidToSending } from '@opentill/chain-sources/send-to-all';
 import { objectIn } from '../node-value.ts';
 
 /**
- * Outcome by `code` of broadcasthex (java-tron `return.response_code`); any other code is UNKNOWN. A duplicate counts
- * as accepted, even if the node has only seen it (`rpc.trxCacheEnable`).
+ * `code` of broadcasthex (java-tron `return.response_code`); any other code is UNKNOWN. A duplicate counts as accepted,
+ * even if the node has only seen it (`rpc.trxCacheEnable`).
  */
 const BY_CODE: Readonly<Record<string, ExpiringSendOutcome>> = {
   DUP_TRANSACTION_ERROR: 'KNOWN',
@@ -22,7 +22,7 @@ const LACKS_FUNDS =
   /balance is not sufficient|insufficient balance|account \[?T\w{33}\]? does not exist|account resource insufficient/i;
 const HEX = /^(?:[0-9a-f]{2})+$/;
 
-/** Maps an answer of broadcasthex. SERVER_BUSY, NO_CONNECTION and the like concern only the node: UNKNOWN. */
+/** SERVER_BUSY, NO_CONNECTION and the like concern only the node: UNKNOWN. */
 export function sendOutcomeOf(raw: unknown, txHash: string): SaidToSending {
   const answer = objectIn(raw, 'answer to a transaction');
   const { code, txid, result } = answer;
@@ -35,7 +35,7 @@ export function sendOutcomeOf(raw: unknown, txHash: string): SaidToSending {
   return { outcome: BY_CODE[code] ?? 'UNKNOWN', said };
 }
 
-/** `message` of an answer: plain text, or hex of it. */
+/** Plain text, or hex of it. */
 export function messageIn({ message }: Readonly<Record<string, unknown>>): string {
   if (typeof message !== 'string') return '';
   return HEX.test(message) ? Buffer.from(message, 'hex').toString('utf8') : message;

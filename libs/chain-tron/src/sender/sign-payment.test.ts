@@ -51,7 +51,6 @@ describe('signPayment', () => {
       expect(raw.refBlockHash).toBe('e1b5775870853db9');
       expect(signed).toMatchObject({ validity, feeLimitBaseUnits: feeLimit });
       expect(differenceOfStored(signed, { intent, validity, feeLimitBaseUnits: feeLimit })).toBeUndefined();
-      // Signing again gives the same bytes.
       expect(await signPayment(deps, intent, validity, feeLimit)).toEqual(signed);
     }
   });

@@ -18,8 +18,8 @@ const SIGNATURE_BYTES = 65;
 const BLOCK_ID = /^[0-9a-f]{64}$/;
 
 /**
- * See ExpiringSender.sign. The backend signs, not TronWeb: TronWeb makes a string of the private key, which cannot be
- * overwritten, and takes 320 µs instead of 92.
+ * The backend signs, not TronWeb: TronWeb makes a string of the private key, which cannot be overwritten, and takes 320
+ * µs instead of 92.
  */
 export async function signPayment(
   { backend, maxFeeLimitSun }: SigningDeps,
@@ -55,7 +55,6 @@ export async function signPayment(
   return signed;
 }
 
-/** See ExpiringSender.differenceOf. */
 export function differenceOfStored(
   { txHash, raw: bytes }: Pick<SignedExpiring, 'txHash' | 'raw'>,
   { intent, validity, feeLimitBaseUnits }: ExpiringClaim,
@@ -84,7 +83,7 @@ function isReference(raw: RawTransaction, reference: Validity['reference']): boo
   return raw.refBlockBytes === refBlockBytes && raw.refBlockHash === refBlockHash;
 }
 
-/** How a transaction names its reference block (TRON docs: "Transactions", ref_block_bytes and ref_block_hash). */
+/** TRON docs: "Transactions", ref_block_bytes and ref_block_hash. */
 function referenceFields({
   height,
   hash: blockId,
@@ -107,7 +106,7 @@ function requireValid({ expiresMs, reference, uniqueMs }: Validity): void {
     throw senderError('INTENT_INVALID', 'the validity is invalid', { expiresMs, uniqueMs, height, hash });
 }
 
-/** Converts the recovery bit to v (27 or 28). */
+/** v is 27 or 28, by the recovery bit. */
 function writeSignature(signature: Uint8Array, from: Address): Uint8Array {
   const [parity] = signature.subarray(SIGNATURE_BYTES - 1);
   if (signature.length !== SIGNATURE_BYTES || (parity !== 0 && parity !== 1))

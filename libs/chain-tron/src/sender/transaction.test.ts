@@ -14,7 +14,7 @@ import {
 
 const hex = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text, 'hex'));
 
-/** Recorded from java-tron 4.8.0: raw_data_hex, txID, and raw_data from its JSON. */
+/** From java-tron 4.8.0: raw_data_hex, txID, and raw_data from its JSON. */
 const RECORDED = [
   {
     rawHex:
@@ -166,7 +166,6 @@ describe('transaction codec', () => {
         .replace('12360a15', `12${(0x36 + by).toString(16)}0a15`);
     const receiver = '22154103ebaf34dbed9203dbce786de77a4ba43380bab8';
     const { rawHex: triggerHex } = RECORDED[1];
-    /** Appends fields to the called contract. */
     const withCall = (more: string) =>
       triggerHex
         .replace(
@@ -230,7 +229,6 @@ describe('transaction codec', () => {
   });
 });
 
-/** Encodes with the devnet's own codec. */
 function devnetHexOf({ contract: { type, value }, ...raw }: RawTransaction): string {
   const transaction = transactionFromJson(
     {

@@ -2,12 +2,11 @@ import { deserializeTransaction, txJsonToPb } from 'tronweb/utils';
 import { BYTES, fieldsOf, readSignedContract } from '../protobuf/signed-contract.ts';
 import { bytesField, concat } from '../protobuf/wire.ts';
 
-// TronWeb encodes and decodes the transactions that the gateway signs. Each has exactly one contract, of one of four types.
-// Only the payout signer and the restore commands load this file: it adds 0.2 s and 12 MB to the signer. The functions of
-// `tronweb/utils` never call a node. The class TronWeb may, so this file does not use it.
-//
-// Addresses are 42 hex digits that begin with 41. Amounts are numbers, as TronWeb takes them; encode-payment.ts rejects those
-// that would be rounded.
+// TronWeb encodes and decodes the transactions that the gateway signs. Each has exactly one contract, of one of four
+// types. Only the payout signer and the restore commands load this file: it adds 0.2 s and 12 MB to the signer. The
+// functions of `tronweb/utils` never call a node. The class TronWeb may, so this file does not use it.
+// Addresses are 42 hex digits that begin with 41. Amounts are numbers, as TronWeb takes them; encode-payment.ts rejects
+// those that would be rounded.
 
 export interface TransferContract {
   readonly type: 'TransferContract';
@@ -19,7 +18,7 @@ export interface TransferContract {
   };
 }
 
-/** A contract call without TRX and without a TRC-10 token. */
+/** Without TRX and without a TRC-10 token. */
 export interface TriggerSmartContract {
   readonly type: 'TriggerSmartContract';
   readonly value: {
@@ -30,7 +29,7 @@ export interface TriggerSmartContract {
   };
 }
 
-/** Delegates energy of own stake to another address, without a lock; or takes it back. */
+/** Delegates energy of own stake without a lock, or takes it back. */
 export interface DelegationContract {
   readonly type: 'DelegateResourceContract' | 'UnDelegateResourceContract';
   readonly value: {
@@ -44,7 +43,7 @@ export interface DelegationContract {
 
 export type PayingContract = TransferContract | TriggerSmartContract | DelegationContract;
 
-/** `raw_data` of a transaction: all that is signed. */
+/** All that is signed. */
 export interface RawTransaction {
   /** The low two bytes of the reference block's height, as hex. */
   readonly refBlockBytes: string;
@@ -59,14 +58,13 @@ export interface RawTransaction {
 
 export interface SignedTransaction {
   readonly raw: RawTransaction;
-  /** The bytes whose SHA-256 is the transaction's id. */
+  /** Their SHA-256 is the transaction's id. */
   readonly rawBytes: Uint8Array;
   /** r, s and v. */
   readonly signature: Uint8Array;
 }
 
 const INT64_END = 2 ** 63;
-/** `Transaction.Contract.ContractType`. */
 const CONTRACT_TYPES: ReadonlyMap<number, PayingContract['type']> = new Map([
   [1, 'TransferContract'],
   [31, 'TriggerSmartContract'],
@@ -95,7 +93,8 @@ export function encodeRaw(raw: RawTransaction): Uint8Array {
 }
 
 /**
- * Throws RangeError for other bytes than `encodeRaw` writes: another contract type, a memo, a permission, extra fields.
+ * Throws RangeError for bytes that `encodeRaw` does not write: another contract type, a memo, a permission, extra
+ * fields.
  */
 export function decodeRaw(bytes: Uint8Array): RawTransaction {
   const number = readSignedContract(Buffer.from(bytes))?.type;
@@ -115,9 +114,7 @@ export function decodeRaw(bytes: Uint8Array): RawTransaction {
   return raw;
 }
 
-/**
- * Keeps `rawBytes` unchanged. TronWeb would encode them again, and another wallet may have encoded them differently.
- */
+/** Keeps `rawBytes`: TronWeb would encode them again, and another wallet may have encoded them differently. */
 export function encodeSigned(rawBytes: Uint8Array, signature: Uint8Array): Uint8Array {
   return concat([bytesField(1, rawBytes), bytesField(2, signature)]);
 }
