@@ -7,31 +7,28 @@ import { seenBlock, type ChainState } from './chain-state.ts';
 import { isLost, type FateAnswers, type OpenTransaction, type VerifiedAnswer } from './judge-fates.ts';
 import type { Scanning } from './scanning.ts';
 
-/** Chain position at the commit for which transaction outcomes are requested. */
+/** At the commit for which outcomes are requested. */
 export interface FateMoment {
-  /** State after the commit. */
   readonly after: ChainState;
-  /** The commit removes blocks. */
   readonly isReorganised: boolean;
-  /** The verified cursor moves. */
   readonly isVerifying: boolean;
 }
 
-/** True when no recorded block contains the transaction. Any source may have newer information. */
+/** No recorded block contains the transaction, so any source may have newer information. */
 export function isUnmined({ fate }: OpenTransaction, state: ChainState): boolean {
   return fate === undefined || fate.state === 'ORPHANED' || isLost(fate, state);
 }
 
-/** True when a single source suffices for this unmined transaction. Transactions with taken nonces need two sources. */
+/** Transactions with taken nonces need two sources. */
 export function needsOneSource(own: OpenTransaction, state: ChainState): boolean {
   return own.isTaken !== true && isUnmined(own, state);
 }
 
 /**
- * Requests receipts of open transactions: from one source while they are in no block, from two once they are deep
- * enough. Two sources are also asked for transactions with taken nonces and, when the verified cursor moves, for
- * all unmined ones; this detects a source that withholds a receipt. Mined transactions that wait for depth are not
- * requested. `early` is the answer of one source, if it was requested already.
+ * From one source while transactions are in no block, from two once they are deep enough. Two sources are also asked
+ * for transactions with taken nonces and, when the verified cursor moves, for all unmined ones: this detects a source
+ * that withholds a receipt. Mined transactions that wait for depth are not requested. `early` is the answer of one
+ * source, if it was requested already.
  */
 export async function askFates(
   { reader }: Pick<Scanning, 'reader'>,
@@ -61,7 +58,7 @@ export async function askFates(
   return { seen, verified: answersOf(forTwoSources, two), olderBlocks };
 }
 
-/** True when the recorded or reported block is at or below the verified height, where two sources must agree. */
+/** At or below the verified height two sources must agree. */
 function isDeep(own: OpenTransaction, seen: TransactionFate | undefined, state: ChainState): boolean {
   const height = isUnmined(own, state) ? seen?.blockHeight : own.fate?.blockHeight;
   return height !== undefined && height <= state.verifiedHeight;
@@ -78,10 +75,7 @@ function answersOf(
   ]);
 }
 
-/**
- * Reads the blocks of receipts that are below every stored block. If a block cannot be read, only its transactions
- * wait.
- */
+/** Blocks of receipts below every stored block. If a block cannot be read, only its transactions wait. */
 async function readOlderBlocks(
   reader: Scanning['reader'],
   after: ChainState,

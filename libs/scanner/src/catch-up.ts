@@ -17,33 +17,31 @@ import type { Scanning } from './scanning.ts';
 import { changeOf, type ScanGoal } from './segment-change.ts';
 import { countedDepth, verifiableHeight } from './depth.ts';
 
-/** Position reached. `failure` is why reading ended before the goal; earlier commits remain valid. */
+/** `failure` is why reading ended before the goal; earlier commits remain valid. */
 interface CaughtUp {
   readonly state: ChainState;
   readonly failure?: Error;
 }
 
-/** Segments being read or waiting for commit. Limits memory: the raw answers of segments being read are large. */
+/** Being read or waiting for commit. Limits memory: the raw answers of segments being read are large. */
 const SEGMENTS_AHEAD = 12;
-/** Recipient lookups: segments per SQL statement, and the time in milliseconds that the first waits for the others. */
+/** Recipient lookups: segments per SQL statement, and milliseconds that the first waits for the others. */
 const LOOKUP_BATCH = { together: 5, withinMs: 50 };
 /** Fewer, larger commits are faster, but payments become visible later. */
 const SEGMENTS_PER_COMMIT = 5;
-/** A commit waits this long for one more segment, so that a hanging source does not delay segments already read. */
+/** Wait for one more segment, so that a hanging source does not delay segments already read. */
 const COMMIT_PATIENCE_MS = 100;
 /** Catching up starts when a chain is more than this many segments behind. */
 const SEGMENTS_FAR_BEHIND = 2;
 
 export type CatchingUp = ReturnType<typeof createCatchingUp>;
 
-/** Reads long ranges of one chain in parallel. */
 export function createCatchingUp(scanning: Scanning) {
   const isolation = isolateFailure(scanning, 'catch-up');
   return {
-    /** True when the range is long enough and no back-off is in effect. */
     isWorthwhile: (blocks: number) =>
       blocks > SEGMENTS_FAR_BEHIND * segmentBlocks(scanning) && isolation.isDue(),
-    /** Catches up and returns the position reached. A read failure is reported under `part`. */
+    /** A read failure is reported under `part`. */
     async *run(
       part: 'catch-up' | 'verified',
       before: ChainState,
@@ -63,10 +61,10 @@ export function createCatchingUp(scanning: Scanning) {
 }
 
 /**
- * Reads a long range in parallel and yields its changes in chain order. Blocks that are deep enough are read once,
- * the verified way, and both cursors move over them; blocks above are read as seen. A segment is verified only
- * when later blocks make it deep enough, are linked to it by parent hashes, and are confirmed by a second source.
- * A failure or an unlinked block ends the reading and discards later segments.
+ * Reads a long range in parallel and yields its changes in chain order. Blocks that are deep enough are read once, the
+ * verified way, and both cursors move over them; blocks above are read as seen. A segment is verified only when later
+ * blocks make it deep enough, are linked to it by parent hashes, and are confirmed by a second source. A failure or an
+ * unlinked block ends the reading and discards later segments.
  */
 async function* catchUp(
   scanning: Scanning,
@@ -108,7 +106,7 @@ async function* catchUp(
   }
 }
 
-/** Segments above `from` in ascending order: the verified range, then the seen range. */
+/** Ascending: the verified range, then the seen range. */
 function* segmentsTo(
   { verifiedHeight, seenHeight }: ScanGoal,
   from: ChainState,
@@ -149,7 +147,7 @@ async function takeNext(
   return failure ?? (isEnd ? 'end' : 'more');
 }
 
-/** Throws BRANCHES_DIFFER unless each block equals the stored block at its height or follows the block below it. */
+/** Each block must equal the stored block at its height or follow the block below it; otherwise BRANCHES_DIFFER. */
 function checkLinked(state: ChainState, below: BlockHeader | undefined, read: SegmentRead): void {
   for (const header of read.headers) {
     const { height, hash, parentHash } = header;
@@ -165,7 +163,7 @@ function checkLinked(state: ChainState, below: BlockHeader | undefined, read: Se
   }
 }
 
-/** Number of leading segments of one kind that can be committed now. */
+/** Leading segments of one kind that can be committed now. */
 function countReady(
   network: Scanning['network'],
   state: ChainState,
@@ -185,8 +183,8 @@ function countReady(
 }
 
 /**
- * Asks a second source to confirm the block that makes the last of the next segments deep enough. Blocks read the
- * verified way need no confirmation: two sources agreed on their hashes.
+ * A second source confirms the block that makes the last of the next segments deep enough. Blocks read the verified way
+ * need no confirmation: two sources agreed on their hashes.
  */
 async function confirmDepth(
   { network, reader }: Scanning,

@@ -12,7 +12,7 @@ import type { ScanStore } from './store/scan-store.ts';
 const committeeOf = (epoch: number): EpochCommittee => ({ epoch, members: [{ publicKey: 'k', weight: 1 }] });
 const hash = 'c9' as BlockHash;
 
-/** A chain without stored committees and a clock that passes every back-off. */
+/** Without stored committees, and with a clock that passes every back-off. */
 function world() {
   const done: string[] = [];
   const stored: EpochCommittee[] = [];

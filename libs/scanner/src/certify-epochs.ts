@@ -9,9 +9,9 @@ import type { Scanning } from './scanning.ts';
 /**
  * Follows the validator committees of a chain and the last checkpoint of each epoch that they signed.
  *
- * The first committee is trusted once, when two sources agree on it. Each later committee is named in the last
- * checkpoint of the previous epoch, signed by that epoch's committee. No committee is trusted a second time: nodes
- * could hide an epoch's signatures and name a committee of their own.
+ * The first committee is trusted once, when two sources agree on it. Each later one is named in the last checkpoint of
+ * the previous epoch, signed by that epoch's committee. No committee is trusted a second time: nodes could hide an
+ * epoch's signatures and name a committee of their own.
  */
 export function createEpochCertifying(scanning: Scanning) {
   const {
@@ -23,9 +23,7 @@ export function createEpochCertifying(scanning: Scanning) {
   const isolation = isolateFailure(scanning, 'certify');
   let known: EpochCommittee | undefined;
   return {
-    /**
-     * Advances one epoch if the verified cursor is in a later epoch than the known committee. Retries after a failure.
-     */
+    /** Advances at most one epoch, up to that of the verified cursor. Retries after a failure. */
     async run(lease: Lease, state: ChainState, options: ReadOptions): Promise<void> {
       const { epoch } = verifiedBlock(state);
       if (committees === undefined || epoch === undefined || !isolation.isDue()) return;
@@ -49,7 +47,6 @@ export function createEpochCertifying(scanning: Scanning) {
       const message = 'the validators certified another last block of the epoch than the scanner stored';
       observe.failed(chain, 'certify', scanError('NOT_CERTIFIED', message, context), 1);
     },
-    /** Drops the cached committee: another replica may have stored a later one. */
     forget(): void {
       known = undefined;
     },

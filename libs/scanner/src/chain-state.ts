@@ -3,7 +3,7 @@ import { scanError } from './scan-error.ts';
 
 export type HeadBlock = Pick<BlockHeader, 'height' | 'hash' | 'timeSeconds'>;
 
-/** Scan position of a chain: its cursor row and stored blocks. Immutable. */
+/** A chain's cursor row and stored blocks. Immutable. */
 export interface ChainState {
   /** Newest block known when the seen cursor last moved. Never below the seen block. */
   readonly head: HeadBlock;
@@ -11,7 +11,7 @@ export interface ChainState {
   readonly finalizedHeight: number | null;
   /** Never above the seen block. */
   readonly verifiedHeight: number;
-  /** Stored blocks in ascending order without gaps. The last is the seen block; the verified block is among them. */
+  /** Ascending, without gaps. The last is the seen block; the verified block is among them. */
   readonly blocks: readonly BlockHeader[];
 }
 
@@ -20,9 +20,9 @@ export interface ChainStep {
   readonly head: HeadBlock;
   readonly finalizedHeight: number | null;
   readonly verifiedHeight: number;
-  /** Stored blocks above this height are removed; equals the seen height if none are. Not below `verifiedHeight`. */
+  /** Stored blocks above it are removed; equals the seen height if none are. Not below `verifiedHeight`. */
   readonly ancestorHeight: number;
-  /** Linked blocks above the ancestor. */
+  /** Linked, above the ancestor. */
   readonly newBlocks: readonly BlockHeader[];
   /** Stored blocks whose verified read differs from the seen read although the hash is the same. */
   readonly corrected?: readonly BlockHeader[];
@@ -34,7 +34,6 @@ export function seenBlock(state: ChainState): BlockHeader {
   return block;
 }
 
-/** Returns the stored block at a height, or undefined outside the stored range. */
 export function blockAt(state: ChainState, height: number): BlockHeader | undefined {
   const base = state.blocks[0];
   return base === undefined ? undefined : state.blocks[height - base.height];
@@ -46,7 +45,7 @@ export function verifiedBlock(state: ChainState): BlockHeader {
   return block;
 }
 
-/** Returns the state after a step, without blocks more than `reorgWindow` below the verified block. */
+/** Drops blocks more than `reorgWindow` below the verified block. */
 export function applyStep(state: ChainState, step: ChainStep, reorgWindow: number): ChainState {
   const oldestKept = step.verifiedHeight - reorgWindow;
   const corrected = new Map(step.corrected?.map((block) => [block.height, block]));
@@ -61,7 +60,7 @@ export function applyStep(state: ChainState, step: ChainStep, reorgWindow: numbe
   });
 }
 
-/** Returns the state unchanged. Throws STORED_CHAIN_BROKEN if blocks are not linked or a cursor is outside them. */
+/** Throws STORED_CHAIN_BROKEN if blocks are not linked or a cursor is outside them. */
 export function checkState(state: ChainState): ChainState {
   const seen = seenBlock(state);
   verifiedBlock(state);
@@ -83,7 +82,6 @@ export function checkState(state: ChainState): ChainState {
   return state;
 }
 
-/** Returns a step that changes no field. */
 export function unchangedStep(state: ChainState): ChainStep {
   const { head, finalizedHeight, verifiedHeight } = state;
   return { head, finalizedHeight, verifiedHeight, ancestorHeight: seenBlock(state).height, newBlocks: [] };

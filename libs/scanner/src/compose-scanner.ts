@@ -23,7 +23,6 @@ export interface ScannerService {
   ) => ScannerApp;
 }
 
-/** Returns the composition root of a scanner service. */
 export function composeScannerOf({ service, family, schema, createApp }: ScannerService): Compose {
   return async (env, { fail, sharesProcess }) => {
     const config = readScannerConfig(schema, env);
@@ -65,7 +64,7 @@ export function composeScannerOf({ service, family, schema, createApp }: Scanner
   };
 }
 
-/** Enabled networks of the family, restricted to `chains` if given. An empty result is valid: the scanner idles. */
+/** An empty result is valid: the scanner idles. */
 function selectNetworks(
   networks: readonly NetworkConfig[],
   family: Family,

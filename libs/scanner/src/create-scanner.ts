@@ -34,22 +34,21 @@ export interface ScannerDeps {
   readonly clock: Clock;
   readonly newId: NewId;
   /**
-   * Creates the networks, each scanned independently, with readers that report to `nodes`. Called at once; an
-   * error is a configuration mistake.
+   * Networks are scanned independently, with readers that report to `nodes`. Called at once; an error is a
+   * configuration mistake.
    */
   readonly openNetworks: (nodes: NodeObserver) => readonly ScannedNetwork[];
   /** Unique per process. */
   readonly instanceId: string;
   /** Receives the error when no chain passes its start-up checks; the service must then end. */
   readonly fail: (error: unknown) => void;
-  /** Milliseconds until the lease of a silent replica expires. @default 5000 */
+  /** Until the lease of a silent replica expires. @default 5000 */
   readonly leaseTtlMs?: number;
 }
 
 export interface ScannerApp {
-  /** Checks of /readyz by chain name, plus the broker, which never fails it. */
+  /** By chain name, plus the broker, which never fails /readyz. */
   readonly checks: Checks;
-  /** Scans all networks, relays events and announces this instance. */
   start(): void;
   /** Stops scanning first, so that no commit follows; takes at most 6 s. Unpublished events stay in the outbox. */
   stop(): Promise<void>;
@@ -58,10 +57,8 @@ export interface ScannerApp {
 const LEASE_TTL_MS = 5_000;
 
 /**
- * Creates a scanner of the given networks. Does not close its dependencies.
- *
- * Each chain has its own lease, held until its replica stops or dies. Replicas that start later stand by; leases
- * are not balanced. If one process cannot scan all chains, split them with CHAINS.
+ * Does not close its dependencies. Each chain has its own lease, held until its replica stops or dies. Replicas that
+ * start later stand by; leases are not balanced. If one process cannot scan all chains, split them with CHAINS.
  */
 export function createScanner(deps: ScannerDeps): ScannerApp {
   const { broker, logger, metrics, clock } = deps;
@@ -74,7 +71,7 @@ export function createScanner(deps: ScannerDeps): ScannerApp {
   return {
     checks: {
       ...Object.fromEntries(chainChecks),
-      // Without a broker events wait in the database; scanning goes on.
+      // Without a broker events wait in the database while scanning continues.
       broker: () => Promise.resolve({ ok: true, detail: broker.state }),
     },
     start() {

@@ -6,16 +6,15 @@ import { isContradiction, scanError } from './scan-error.ts';
 import type { ScanNetwork } from './scan-network.ts';
 import type { Scanning } from './scanning.ts';
 
-/** Depth and finality of a chain at one moment. */
 export interface DepthFacts {
   /**
-   * Height of the newest block that is linked by parent hashes to every block below it. Depth counts from this
-   * block: an unread head of a node has no proof.
+   * Newest block that is linked by parent hashes to every block below it. Depth counts from this block: an unread head
+   * of a node has no proof.
    */
   readonly linkedHeight: number;
-  /** Newest finalized block; null if the chain has never named one. */
+  /** Null if the chain has never named a finalized block. */
   readonly finalizedHeight: number | null;
-  /** Finality has not moved for longer than the network allows. */
+  /** It has not moved for longer than the network allows. */
   readonly isFinalityStale: boolean;
 }
 
@@ -40,8 +39,8 @@ export function verifiableHeight(
 }
 
 /**
- * Number of blocks, including `height` itself, that make `height` deep enough and need confirmation by a second
- * source. 1 if the block is final or needs no depth: its own hash is compared when it is read.
+ * Blocks, including `height` itself, that make `height` deep enough and that a second source must confirm. 1 if the
+ * block is final or needs no depth: its own hash is compared when it is read.
  */
 export function countedDepth(
   { confirmations, finality }: Pick<ScanNetwork, 'confirmations' | 'finality'>,
@@ -53,7 +52,7 @@ export function countedDepth(
   return (isFinal ? finality?.minDepth : finality?.fallbackDepth) ?? 1;
 }
 
-/** Height that the verified cursor may reach now: at least its current height, at most the seen height. */
+/** At least the verified height, at most the seen height. */
 export function verifiedTarget(
   state: ChainState,
   network: Pick<ScanNetwork, 'confirmations' | 'finality'>,
@@ -66,10 +65,10 @@ export function verifiedTarget(
 }
 
 /**
- * Returns a function that finds the highest height in (verified, `target`] whose depth two sources confirm. Depth
- * counts blocks that one source returned and could have invented. The second source may be some blocks behind, so
- * lower heights are tried. Throws DEPTH_NOT_VOUCHED if the second source lacks the block for the next height, and
- * reader errors. The last confirmed block is cached: it confirms all blocks below it.
+ * Finds the highest height in (verified, `target`] whose depth two sources confirm. Depth counts blocks that one source
+ * returned and could have invented. The second source may be some blocks behind, so lower heights are tried. Throws
+ * DEPTH_NOT_VOUCHED if it lacks the block for the next height. The last confirmed block is cached: it confirms all
+ * blocks below it.
  */
 export function confirmDepths({ network, reader }: Pick<Scanning, 'network' | 'reader'>) {
   let confirmed: Pick<BlockHeader, 'height' | 'hash'> | undefined;
@@ -116,7 +115,7 @@ export function confirmDepths({ network, reader }: Pick<Scanning, 'network' | 'r
   };
 }
 
-/** Yields heights from highest to lowest in growing steps. */
+/** In growing steps. */
 function* downwards(highest: number, lowest: number): Generator<number, undefined, undefined> {
   let step = 1;
   for (let height = highest; height > lowest; height -= step, step *= 2) yield height;

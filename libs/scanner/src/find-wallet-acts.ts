@@ -5,10 +5,9 @@ import type { ForeignTransaction, ForeignTransfer, LandedTransaction } from './s
 import type { Scanning } from './scanning.ts';
 
 /**
- * Finds transactions of hot wallets in a verified range that this gateway did not sign. Another party has the key,
- * has an allowance, or the database was restored. Needs a reader that names actors; on other chains the
- * transaction count of the wallet serves this purpose. The signer commits before it sends, so its own transactions
- * are always in the database by now.
+ * Transactions of hot wallets in a verified range that this gateway did not sign: a third party has the key or an
+ * allowance, or the database was restored. Needs a reader that names actors; on other chains the wallet's transaction
+ * count shows them. The signer commits before it sends, so own transactions are always in the database by now.
  */
 export async function findForeign(
   { network, store }: Pick<Scanning, 'network' | 'store'>,
@@ -49,8 +48,8 @@ function actsAmong(
 }
 
 /**
- * Hot wallets, and while a restore holds the chain also the deposit addresses that acted. Only SUI readers name
- * all actors; there no other source shows sweeps made since the backup.
+ * Hot wallets, and while a restore holds the chain also the deposit addresses that acted. Only SUI readers name all
+ * actors; there no other source shows sweeps made since the backup.
  */
 async function watchedWallets(
   { network, store }: Pick<Scanning, 'network' | 'store'>,
@@ -62,10 +61,7 @@ async function watchedWallets(
   return new Set([...hot, ...(await store.findRecipients(network.family, acted))]);
 }
 
-/**
- * Lists payments of a transaction, the wallet's own transfers first. If several parties contributed, any of them
- * may have funded any recipient.
- */
+/** The wallet's own transfers first. If several parties contributed, any of them may have funded any recipient. */
 function movedBy(
   transfers: readonly CandidateTransfer[],
   txHash: TxHash,
@@ -79,9 +75,8 @@ function movedBy(
 }
 
 /**
- * Finds open attempts in a verified range, on chains whose transactions expire by epoch. There, expiry is proven
- * by asking nodes; an attempt read here has landed even if nodes deny it. The signer commits an attempt before
- * sending it, so it is in the database by now.
+ * On chains whose transactions expire by epoch, expiry is proven by asking nodes; an attempt read here has landed even
+ * if nodes deny it. The signer commits an attempt before sending it, so it is in the database by now.
  */
 export async function findLanded(
   { network, store }: Pick<Scanning, 'network' | 'store'>,

@@ -12,16 +12,15 @@ import type { Scanning } from './scanning.ts';
 const ABOVE_ALL_BLOCKS = Number.MAX_SAFE_INTEGER;
 const NO_ANSWERS: FateAnswers = { seen: new Map(), verified: new Map(), olderBlocks: new Map() };
 
-/** Open transactions and, if requested early, one source's answer. */
 interface Known {
   readonly open: readonly OpenTransaction[];
   readonly early: FatesRead | undefined;
 }
 
 /**
- * Follows the outcomes of the gateway's own transactions by their receipts, which also finds those mined in old
- * blocks. Outcomes are part of the commit that moves the cursor over their block. A failure delays no cursor;
- * sources are asked again.
+ * Follows the outcomes of the gateway's own transactions by their receipts, which also finds those mined in old blocks.
+ * Outcomes are part of the commit that moves the cursor over their block. A failure delays no cursor; sources are asked
+ * again.
  */
 export function createFateFollowing(deps: Scanning) {
   const { network, reader, observe, clock } = deps;
@@ -70,7 +69,7 @@ export function createFateFollowing(deps: Scanning) {
       early = readEarly(state, options);
       early.catch(() => undefined); // reported when it is awaited
     },
-    /** Adds the outcomes of the same commit to a change. A rescan has none: its cursor does not move. */
+    /** A rescan has no outcomes: its cursor does not move. */
     async addTo(state: ChainState, change: ScanChange, options: ReadOptions): Promise<ScanChange> {
       if (change.rescan !== undefined || change.fates !== undefined) return change;
       const { step } = change;
@@ -84,7 +83,7 @@ export function createFateFollowing(deps: Scanning) {
       const fates = await judgeAt(moment, options, takenBack);
       return fates === undefined ? change : { ...change, fates };
     },
-    /** Outcomes to commit in a round in which no cursor moved; undefined if there are none. */
+    /** For a round in which no cursor moved. */
     async planIdle(state: ChainState, options: ReadOptions): Promise<ScanChange | undefined> {
       if (isAsked || (early === undefined && !openTransactions.mayBeAny())) return undefined;
       const fates = await judgeAt({ after: state, isReorganised: false, isVerifying: false }, options);
@@ -94,7 +93,7 @@ export function createFateFollowing(deps: Scanning) {
   };
 }
 
-/** Open transactions of a chain. Remembers if the last lookup found any. */
+/** Remembers if the last lookup found any. */
 function createOpenTransactions(deps: Scanning, isWaiting: (own: OpenTransaction) => boolean) {
   const { network, store } = deps;
   const nextTaken = createTakenTransactions(deps, isWaiting);
@@ -117,12 +116,12 @@ function createOpenTransactions(deps: Scanning, isWaiting: (own: OpenTransaction
 }
 
 const TAKEN_EVERY_MS = 30_000;
-/** Page size; the next page follows in the next period. */
+/** The next page follows in the next period. */
 const TAKEN_AT_ONCE = 256;
 
 /**
- * Returns own transactions with taken nonces page by page every 30 s, then starts over. Between pages it returns
- * only those on which sources disagree.
+ * Own transactions with taken nonces, page by page every 30 s, then from the start. Between pages only those on which
+ * sources disagree.
  */
 function createTakenTransactions(
   { network, store, clock }: Scanning,
@@ -155,7 +154,6 @@ function createWaits() {
       for (const txHash of waiting) if (!since.has(txHash)) since.set(txHash, nowMs);
     },
     has: (txHash: TxHash) => since.has(txHash),
-    /** Start of the longest wait; undefined if there is none. */
     sinceMs: () => least([...since.values()]),
   };
 }

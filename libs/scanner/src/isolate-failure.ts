@@ -9,7 +9,7 @@ const MAX_MS = 10_000;
 /** Upper limit of a provider's Retry-After. */
 const RETRY_AFTER_MS_MAX = 60_000;
 
-/** Isolates one part of the round, so that its failures delay only this part. Uses no timer. */
+/** Failures of one part of the round delay only this part. Uses no timer. */
 export function isolateFailure(
   { network, observe, clock }: Pick<Scanning, 'network' | 'observe' | 'clock'>,
   ownPart: ScanPart,
@@ -25,7 +25,6 @@ export function isolateFailure(
     const waitMs = Math.max(backoffMs(failures, { firstMs: FIRST_MS, maxMs: MAX_MS }), retryAfterMs(error));
     dueAtMs = clock.now().getTime() + waitMs;
   }
-  /** Backs off and reports the failure under `part`. */
   function failed(error: unknown, part = ownPart): void {
     backOff(error);
     observe.failed(network.chain, part, error, failures);
@@ -33,10 +32,7 @@ export function isolateFailure(
   function succeeded(): void {
     failures = 0;
   }
-  /**
-   * Runs `work` if due. Returns undefined during back-off and after a failure, which is reported. Rethrows aborts.
-   * Not for commits.
-   */
+  /** Undefined during back-off and after a failure, which is reported. Rethrows aborts. Not for commits. */
   async function run<T>({ signal }: ReadOptions, work: () => Promise<T>): Promise<T | undefined> {
     if (!isDue()) return undefined;
     try {
@@ -52,7 +48,7 @@ export function isolateFailure(
   return { isDue, backOff, failed, succeeded, run };
 }
 
-/** Retry-After of the provider in milliseconds; 0 if it gave none. */
+/** 0 if the provider gave none. */
 export function retryAfterMs(error: unknown): number {
   const asked = error instanceof GatewayError ? error.context['retryAfterMs'] : undefined;
   return typeof asked === 'number' ? Math.min(Math.max(asked, 0), RETRY_AFTER_MS_MAX) : 0;

@@ -14,7 +14,7 @@ export interface RecordedFate extends Omit<TransactionFate, 'txHash'> {
   readonly state: 'MINED' | 'VERIFIED' | 'ORPHANED';
 }
 
-/** An own transaction whose outcome is not final. */
+/** The outcome is not final. */
 export interface OpenTransaction extends OwnTransaction {
   readonly signedAtSeconds: number;
   readonly fate: RecordedFate | undefined;
@@ -26,27 +26,26 @@ export type FateChange =
   | {
       readonly state: 'MINED' | 'VERIFIED';
       readonly fate: TransactionFate;
-      /** Block time in seconds since 1970. */
+      /** Seconds since 1970. */
       readonly blockTimeSeconds: number;
     }
   | { readonly state: 'ORPHANED'; readonly txHash: TxHash };
 
-/** Answer on which two sources agree: a receipt, or 'none'; 'disputed' if they differ. */
+/** 'none': both sources lack a receipt. 'disputed': they differ. */
 export type VerifiedAnswer = TransactionFate | 'none' | 'disputed';
 
-/** Answers of sources about own transactions for one commit. */
 export interface FateAnswers {
-  /** Receipts from one source. A missing entry means not found or not requested. */
+  /** From one source. A missing entry means not found or not requested. */
   readonly seen: ReadonlyMap<TxHash, TransactionFate>;
-  /** Answers of two sources, for the transactions they were asked about. */
+  /** From two sources, for the transactions they were asked about. */
   readonly verified: ReadonlyMap<TxHash, VerifiedAnswer>;
-  /** Blocks below all stored ones that two sources confirmed. */
+  /** Below all stored blocks, confirmed by two sources. */
   readonly olderBlocks: ReadonlyMap<BlockHash, Pick<BlockHeader, 'height' | 'hash' | 'timeSeconds'>>;
 }
 
 export interface JudgedFates {
   readonly changes: readonly FateChange[];
-  /** Transactions left unchanged: two sources disagree, or their block differs from the stored one. */
+  /** Left unchanged: two sources disagree, or the block differs from the stored one. */
   readonly waiting: readonly TxHash[];
 }
 
@@ -116,7 +115,7 @@ function foundIn(
   return { state, fate, blockTimeSeconds: block.timeSeconds };
 }
 
-/** True when the block in which the transaction was recorded has left the chain. */
+/** The block in which the transaction was recorded has left the chain. */
 export function isLost(recorded: RecordedFate, state: ChainState): boolean {
   if (recorded.state === 'ORPHANED') return false;
   const oldestHeight = state.blocks[0]?.height ?? 0;
@@ -124,7 +123,6 @@ export function isLost(recorded: RecordedFate, state: ChainState): boolean {
   return recorded.blockHeight >= oldestHeight && storedBlock(state, recorded) === undefined;
 }
 
-/** The stored block with this hash and height; undefined if none is stored. */
 function storedBlock(
   state: ChainState,
   named: { readonly blockHeight: number; readonly blockHash: BlockHash },

@@ -5,11 +5,11 @@ import { readerError } from '@opentill/chain/reader-error';
 import type { MatchedTransfer } from './scan-change.ts';
 
 /**
- * Finds transfers of a range to deposit addresses or hot wallets and confirms them by their receipts. It queries
- * the database without a cache: an address is stored before it is shown, hence before a payment to it.
+ * Transfers to deposit addresses or hot wallets, confirmed by their receipts. Queries the database without a cache: an
+ * address is stored before it is shown, hence before a payment to it.
  *
- * The gateway's own transactions are no deposits and are excluded by hash. The signer commits before it sends, so
- * an own transaction read from a block is always found.
+ * Own transactions are no deposits and are excluded by hash. The signer commits before it sends, so they are always
+ * found.
  */
 export async function matchTransfers(
   { network, reader, store, observe }: Scanning,

@@ -27,7 +27,7 @@ import type { Written } from './scan-change.ts';
 import { isContradiction, isHalt, isScanError } from './scan-error.ts';
 import type { ScanNetwork } from './scan-network.ts';
 
-/** Parts of a round that fail independently. A failure of 'seen' stops the whole chain. */
+/** Parts of a round fail independently. A failure of 'seen' stops the whole chain. */
 export type ScanPart =
   | 'seen'
   | 'branch'
@@ -46,7 +46,7 @@ const LOGGED_IDS_MAX = 50;
 export interface Commit {
   readonly state: ChainState;
   readonly written: Written;
-  /** Number of stored blocks that a reorganisation removed; usually 0. */
+  /** Stored blocks that a reorganisation removed; usually 0. */
   readonly depthBlocks: number;
 }
 
@@ -58,10 +58,9 @@ interface Noting {
   readonly nowMs: () => number;
 }
 
-/** Receives scan events; changes only after they are committed. */
+/** Receives changes only after they are committed. */
 export type ScanObserver = ReturnType<typeof createObserve>;
 
-/** Turns scan events into logs, metrics and alarms for all chains of a process. */
 export function createObserve(deps: {
   readonly metrics: Metrics;
   readonly logger: Logger;
@@ -79,28 +78,25 @@ export function createObserve(deps: {
   const meters = createScanMeters(metrics, { figures, alarms, nowMs });
   const noting = { figureOf, alarms, meters, logger, nowMs };
   return {
-    /** Observer for the node clients. */
     nodes: createNodeObserver(deps, (chain, source) => {
       figureOf(chain).finalityLag = { source, observedAtMs: nowMs() };
     }),
     ...noteProgress(noting),
     ...noteReadings(noting),
     ...noteTrouble(noting),
-    /** Chain state to store in the database. */
     status: (chain: Chain): ChainStatus => statusOf(figureOf(chain), alarms.judge(chain), nowMs()),
-    /** Health check: true if this replica scans the chain, or waits as its standby. */
+    /** Healthy if this replica scans the chain, or waits as its standby. */
     health: (chain: Chain): CheckResult => healthOf(figureOf(chain), alarms.judge(chain), nowMs()),
   };
 }
 
-/** Progress of a chain from one lease to the next. */
+/** From one lease to the next. */
 function noteProgress({ figureOf, alarms, meters, logger, nowMs }: Noting) {
   return {
-    /** This replica scans the chain or waits for its lease. `sources` returns the health of its nodes. */
+    /** This replica scans the chain or waits for its lease. */
     watching(network: ScanNetwork, sources: ChainReader['sources']): void {
       Object.assign(figureOf(network.chain), { network, sources, watchedAtMs: nowMs() });
     },
-    /** This replica starts to scan the chain. */
     opened(chain: Chain, state: ChainState, isFirst: boolean): void {
       const figure = figureOf(chain);
       // After an error the state is loaded again; only the first load is logged.
@@ -128,7 +124,7 @@ function noteProgress({ figureOf, alarms, meters, logger, nowMs }: Noting) {
       logger.info('chain given up', { chain });
       alarms.judge(chain);
     },
-    /** A round succeeded, with or without changes. */
+    /** With or without changes. */
     ticked(chain: Chain): void {
       const figure = figureOf(chain);
       figure.tickedAtMs = nowMs();
@@ -160,12 +156,12 @@ function noteProgress({ figureOf, alarms, meters, logger, nowMs }: Noting) {
   };
 }
 
-/** Answers of nodes and the database that alarms evaluate later. */
+/** Alarms evaluate these answers later. */
 function noteReadings({ figureOf, logger, nowMs }: Noting) {
   return {
     headNamed(chain: Chain, head: HeadBlock): void {
-      // Uses the last head, not the highest, capped at now. One answer from the future would otherwise hide a
-      // stalled chain permanently, and a development chain ahead of the clock would look stalled.
+      // The last head, not the highest, capped at now. One answer from the future would otherwise hide a stalled chain
+      // permanently, and a development chain ahead of the clock would look stalled.
       figureOf(chain).headTimeSeconds = Math.min(head.timeSeconds, Math.floor(nowMs() / 1_000));
     },
     finalitySeen(chain: Chain, finality: FinalityView): void {
@@ -186,14 +182,13 @@ function noteReadings({ figureOf, logger, nowMs }: Noting) {
       const digest = createHash('sha256').update(JSON.stringify(members)).digest('hex');
       logger.warn('committee trusted without proof', { chain, epoch, digest });
     },
-    /** Sets or clears (undefined) the operator's pause reason. */
+    /** Undefined clears the operator's pause reason. */
     pauseSeen(chain: Chain, reason: string | undefined): void {
       figureOf(chain).pauseReason = reason;
     },
   };
 }
 
-/** Failures and contradicting answers. */
 function noteTrouble({ figureOf, alarms, meters, logger, nowMs }: Noting) {
   const contradicted =
     (kind: string) =>
@@ -213,25 +208,25 @@ function noteTrouble({ figureOf, alarms, meters, logger, nowMs }: Noting) {
       if (isHalt(error) || !Number.isInteger(Math.log2(failuresInRow))) return;
       logger[levelOf(error)]('scan failed', { chain, part, code, failuresInRow, error });
     },
-    /** The database rejected a commit because another replica holds the chain's lease. No row was written. */
+    /** Another replica holds the chain's lease, so the database rejected the commit. No row was written. */
     refused(chain: Chain): void {
       meters.refusedCommits.inc({ chain });
       logger.warn('commit refused', { chain });
     },
-    /** Transfers in a node's logs that its receipts do not contain. */
+    /** In a node's logs, but not in its receipts. */
     refuted: contradicted('refuted'),
     /** Seen transfers that the verified blocks lack. They are orphaned. */
     seenButNotVerified: contradicted('seen-not-verified'),
-    /** A rescan did not find a recorded, verified transfer. No row is changed; an operator must decide. */
+    /** A rescan did not find a verified transfer. No row is changed; an operator must decide. */
     rescanContradicts: contradicted('rescan'),
-    /** Result of the start-up checks; `leftOut` is why the chain is left out. */
+    /** `leftOut` is why the chain is left out. */
     checked(chain: Chain, leftOut: CheckFailure | undefined): void {
       const figure = figureOf(chain);
       if (figure.leftOut === leftOut) return;
       figure.leftOut = leftOut;
       alarms.judge(chain);
     },
-    /** Halt stored by an earlier lease holder. It lasts until a round succeeds. */
+    /** A halt stored by an earlier lease holder lasts until a round succeeds. */
     inheritedHalt(chain: Chain, code: string): void {
       figureOf(chain).halted ??= code;
       alarms.judge(chain);

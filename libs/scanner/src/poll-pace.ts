@@ -5,8 +5,8 @@ import type { ScanNetwork } from './scan-network.ts';
 const POLLS_PER_PERIOD = 4;
 
 /**
- * Reduces polling while a head subscription works: only every fourth poll is made, in case the subscription misses a
- * head. After a silence of two block times and a poll interval the subscription may be dead, and every poll is made.
+ * While a head subscription works, only every fourth poll is made, in case it misses a head. After a silence of two
+ * block times and a poll interval the subscription may be dead, and every poll is made.
  */
 export function createPollPace(
   { blockTimeMs, pollIntervalMs }: Pick<ScanNetwork, 'blockTimeMs' | 'pollIntervalMs'>,
@@ -21,7 +21,7 @@ export function createPollPace(
       hintedAtMs = clock.now().getTime();
       isHinted = true;
     },
-    /** True if the node should be polled now; records the time of the poll. */
+    /** Records the time of the poll. */
     isDue(): boolean {
       const nowMs = clock.now().getTime();
       const isHintRecent = nowMs - hintedAtMs <= silentAfterMs && nowMs >= hintedAtMs;

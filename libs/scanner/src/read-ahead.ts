@@ -1,8 +1,7 @@
 /**
- * Reads several items concurrently and returns the results in order.
- *
- * At most `ahead()` items, and at least one, are started and not yet returned; this bounds calls and memory. Each
- * call of `next` starts more. `signal` aborts all reads.
+ * Reads several items concurrently and returns the results in order. At most `ahead()` items, and at least one, are
+ * started and not yet returned; this bounds calls and memory. Each call of `next` starts more. `signal` aborts all
+ * reads.
  */
 export function createReadAhead<I, R>(options: {
   readonly items: Iterator<I, unknown, undefined>;
@@ -29,7 +28,7 @@ export function createReadAhead<I, R>(options: {
   }
 
   return {
-    /** Returns the next result, or undefined after the last. Rejects with the error of its read; no result follows. */
+    /** Undefined after the last. Rejects with the error of its read; no result follows. */
     async next(): Promise<R | undefined> {
       begin();
       const first = started[0];
@@ -41,7 +40,7 @@ export function createReadAhead<I, R>(options: {
       started.shift();
       return result;
     },
-    /** Resolves to true once `next` would not wait, or to false after `withinMs`. */
+    /** True once `next` would not wait, false after `withinMs`. */
     async isNextReady(withinMs: number): Promise<boolean> {
       begin();
       const first = started[0];
@@ -51,7 +50,7 @@ export function createReadAhead<I, R>(options: {
       const settled = first.result.then(yes, yes);
       return Promise.race([settled, late]).finally(() => clearTimeout(timer));
     },
-    /** Aborts all reads and resolves when they have ended. Starts no more. */
+    /** Aborts all reads and resolves when they have ended. */
     async stop(): Promise<void> {
       stopping.abort();
       await Promise.allSettled(started.map(({ result }) => result));
@@ -61,7 +60,7 @@ export function createReadAhead<I, R>(options: {
 
 const yes = (): true => true;
 
-/** Limit of transfers and transactions in memory, about 500 bytes each. */
+/** Transfers and transactions in memory, about 500 bytes each. */
 const READINGS_AHEAD = 50_000;
 /** Used before a segment has been measured. */
 const SEGMENTS_AT_FIRST = 2;
@@ -74,12 +73,12 @@ export type ReadingLimit = ReturnType<typeof createReadingLimit>;
 export function createReadingLimit() {
   const last: number[] = [];
   return {
-    /** Records the number of transfers and transactions of a segment. */
+    /** `readings`: transfers and transactions of a segment. */
     note(readings: number): void {
       last.push(readings);
       if (last.length > SEGMENTS_REMEMBERED) last.shift();
     },
-    /** Number of segments to read at once, from 1 to `most`. */
+    /** From 1 to `most`. */
     segments(most: number): number {
       if (last.length === 0) return Math.min(most, SEGMENTS_AT_FIRST);
       return Math.min(most, Math.max(1, Math.floor(READINGS_AHEAD / Math.max(1, ...last))));

@@ -9,14 +9,14 @@ import type { ForeignTransaction, LandedTransaction, LiveTransfer, MatchedTransf
 import { scanError } from './scan-error.ts';
 import type { Scanning } from './scanning.ts';
 
-/** Range of blocks to read together, either to verify or only to show. */
+/** Blocks to read together, either to verify or only to show. */
 export interface Segment {
   readonly kind: 'verified' | 'seen';
   readonly from: number;
   readonly to: number;
 }
 
-/** Blocks of a segment with the transfers and transactions that concern the gateway. */
+/** With the transfers and transactions that concern the gateway. */
 export interface SegmentRead extends Segment {
   readonly headers: readonly BlockHeader[];
   readonly matched: readonly MatchedTransfer[];
@@ -25,19 +25,18 @@ export interface SegmentRead extends Segment {
   readonly foreign: readonly ForeignTransaction[];
   readonly landed: readonly LandedTransaction[];
   readonly proof: RangeProof | undefined;
-  /** Number of all its transfers and transactions. Memory use is proportional to it. */
+  /** All its transfers and transactions: memory use is proportional to it. */
   readonly readings: number;
 }
 
 /** Most nodes accept this many blocks per call, and a recipient lookup is efficient at this size. */
 const SEGMENT_BLOCKS = 20;
 
-/** Maximum number of blocks in a segment. */
 export function segmentBlocks({ network, reader }: Pick<Scanning, 'network' | 'reader'>): number {
   return Math.min(network.maxBlockRange, reader.blocksPerCall ?? SEGMENT_BLOCKS);
 }
 
-/** Splits a range into ascending segments of at most `blocks()`, which is evaluated for each segment. */
+/** Ascending. `blocks()`, the maximum size, is evaluated for each segment. */
 export function* splitRange(
   { kind, from, to }: Segment,
   blocks: () => number,
@@ -50,7 +49,7 @@ export function* splitRange(
   return undefined;
 }
 
-/** Reads a segment according to its kind. Throws BRANCHES_DIFFER if a block differs from the stored one. */
+/** BRANCHES_DIFFER if a block differs from the stored one. */
 export async function readSegment(
   scanning: Scanning,
   state: ChainState,
@@ -91,7 +90,7 @@ function readingsIn({ transfers, transactions, actors }: RangeRead): number {
   return transfers.length + (transactions ?? actors?.length ?? 0);
 }
 
-/** Reads at most `most` segments at once, and fewer if they are large. */
+/** Fewer than `most` segments at once if they are large. */
 export function readSegmentsAhead(
   scanning: Scanning,
   state: ChainState,

@@ -1,8 +1,7 @@
 import type { BlockHeader } from '@opentill/chain/block';
 
-/** Result of comparing newly read headers with stored blocks. */
 export type Reconciliation =
-  /** No stored block is contradicted. The headers repeat or continue the stored blocks. */
+  /** The headers repeat or continue the stored blocks. */
   | { readonly kind: 'extends' }
   /** Stored blocks above this height have left the chain. */
   | { readonly kind: 'reorganised'; readonly ancestorHeight: number }
@@ -12,9 +11,8 @@ export type Reconciliation =
   | { readonly kind: 'below-window' };
 
 /**
- * Compares stored blocks with headers read from a node. Both are non-empty, ascending and linked; `read` starts at
- * most one block above the last stored one, otherwise RangeError. Only hashes count: a lower head with a known
- * hash is a lagging node, not a reorganisation.
+ * Both lists are non-empty, ascending and linked; `read` starts at most one block above the last stored one, otherwise
+ * RangeError. Only hashes count: a lower head with a known hash is a lagging node, not a reorganisation.
  */
 export function reconcileBlocks(
   stored: readonly BlockHeader[],

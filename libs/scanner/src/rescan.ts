@@ -15,10 +15,10 @@ import type {
 import { scanError, type ScanErrorCode } from './scan-error.ts';
 import type { Scanning } from './scanning.ts';
 
-/** Segments read at once for one commit; fewer if blocks are full. A new head waits for them. */
+/** Read at once for one commit; fewer if blocks are full. A new head waits for them. */
 const SEGMENTS_PER_PART = 4;
 const LOOKUP_INTERVAL_MS = 5_000;
-/** Another replica continued the chain; no failure of the rescan. */
+/** Another replica continued the chain: no failure of the rescan. */
 const TAKEN_OVER: ReadonlySet<string> = new Set(['LEASE_LOST', 'CURSOR_MOVED' satisfies ScanErrorCode]);
 
 /**
@@ -46,11 +46,10 @@ export function createRescans(scanning: Scanning) {
   }
 
   return {
-    /** Drops the cached request: another replica may have continued or finished it. */
+    /** Another replica may have continued or finished the cached request. */
     forget,
-    /** True if a request is in progress and no back-off is in effect. */
     isDue: () => request !== undefined && isolation.isDue(),
-    /** Yields the next part of a requested rescan. A failure delays only the rescan; the cursor does not move. */
+    /** A failure delays only the rescan; the cursor does not move. */
     async *run(before: ChainState, options: ReadOptions): Changes<ChainState> {
       const part = await isolation.run(options, () => nextPart(before, options));
       if (part === undefined) return before;
@@ -62,7 +61,7 @@ export function createRescans(scanning: Scanning) {
       } catch (error) {
         const isTakenOver = error instanceof GatewayError && TAKEN_OVER.has(error.code);
         if (options.signal?.aborted === true || isTakenOver) throw error;
-        forget(); // the commit may have succeeded all the same
+        forget(); // The commit may have succeeded all the same.
         isolation.failed(error);
         return before; // a rescan never changes the state
       }
@@ -75,8 +74,8 @@ interface RescanPart extends ScanChange {
 }
 
 /**
- * Reads the next part, only from blocks below the verified cursor. It adds missing transfers and orphans none. If
- * a transaction is missing or differs from the record, none of its transfers is written: an operator decides.
+ * Reads only blocks below the verified cursor. Adds missing transfers and orphans none. If a transaction is missing or
+ * differs from the record, none of its transfers is written: an operator decides.
  */
 async function planPart(
   scanning: Scanning,
@@ -96,8 +95,8 @@ async function planPart(
     .flatMap((segment) => segment.live)
     .filter((transfer) => !found.has(identityOf(transfer)));
   if (missing.length > 0) observe.rescanContradicts(network.chain, missing);
-  // A differing transfer of the same transaction may be the same movement at another position; writing it would
-  // credit it twice.
+  // A differing transfer of the same transaction may be the same movement at another position; writing it would credit
+  // it twice.
   const doubted = new Set(missing.map(({ txHash }) => txHash));
   return {
     step: unchangedStep(state),
@@ -114,9 +113,7 @@ function identityOf(transfer: LiveTransfer | MatchedTransfer): string {
   return [txHash, position, blockHash, contract, to, amountBaseUnits].join(' ');
 }
 
-/**
- * Throws BRANCHES_DIFFER unless the segments are linked. Segments of two branches could contain a transaction twice.
- */
+/** Segments of two branches could contain a transaction twice. Throws BRANCHES_DIFFER unless they are linked. */
 function checkLinked(segments: readonly SegmentRead[]): void {
   segments.forEach(({ headers: [first] }, place) => {
     const below = segments[place - 1]?.headers.at(-1);

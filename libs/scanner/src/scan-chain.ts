@@ -12,15 +12,14 @@ import { startReporting } from './report-status.ts';
 
 export interface ScanChainDeps extends Omit<ScanTickDeps, 'lease'> {
   readonly lease: LeaseKeeper;
-  /** Interval of lease renewals and requests in milliseconds: a third of its time to live. */
+  /** Of lease renewals and requests: a third of the lease's time to live. */
   readonly leaseIntervalMs: number;
   readonly gates: StartGates<CheckFailure>;
 }
 
-/** A chain that this replica scans, or whose lease it waits for. */
+/** Scanned by this replica, or waiting for the lease. */
 export interface ChainScan {
   readonly chain: Chain;
-  /** Polls for a new head now. */
   wake(): void;
   /** Stops the loops and releases the lease. */
   stop(): Promise<void>;
@@ -29,8 +28,8 @@ export interface ChainScan {
 const MAX_BACKOFF_MS = 5_000;
 
 /**
- * Creates the start-up checks of a scanner's chains. A chain that fails is left out and checked again.
- * @param onNoneUsable receives the error when every chain is left out
+ * A chain that fails its start-up checks is left out and checked again. `onNoneUsable` receives the error when every
+ * chain is left out.
  */
 export function createChainGates(
   clock: Clock,
@@ -42,7 +41,7 @@ export function createChainGates(
 /**
  * Scans one chain while this replica holds its lease, and competes for the lease otherwise. The lease has its own loop,
  * so that a slow node does not cost the lease. The scan loop polls, and also runs when a subscription reports a head.
- * It starts only after the nodes passed the start-up checks. A third loop reports the chain's state to the database.
+ * It starts only after the nodes passed the start-up checks. A third loop reports the chain's state.
  */
 export function startChainScan(deps: ScanChainDeps): ChainScan {
   const { network, reader, lease, observe } = deps;

@@ -4,14 +4,14 @@ import type { TokenContract, Transfer, TxHash } from '@opentill/chain/transfer';
 import type { ChainState, ChainStep } from './chain-state.ts';
 import type { FateChange } from './judge-fates.ts';
 
-/** A confirmed transfer to a deposit address or hot wallet. */
+/** Confirmed, to a deposit address or hot wallet. */
 export interface MatchedTransfer extends Transfer {
   readonly symbol: string;
-  /** Block time in seconds since 1970. */
+  /** Seconds since 1970. */
   readonly blockTimeSeconds: number;
 }
 
-/** A recorded transfer that is not orphaned, with the fields that a later read must match. */
+/** Not orphaned, with the fields that a later read must match. */
 export interface LiveTransfer extends Pick<
   MatchedTransfer,
   'txHash' | 'position' | 'blockHash' | 'contract' | 'to' | 'amountBaseUnits'
@@ -20,13 +20,13 @@ export interface LiveTransfer extends Pick<
   readonly transferId: string;
 }
 
-/** A transaction of a hot wallet that the gateway did not sign, or that moved money from it. */
+/** Of a hot wallet, not signed by the gateway, or it moved money from the wallet. */
 export interface ForeignTransaction {
   readonly txHash: TxHash;
   readonly wallet: Address;
   readonly blockHeight: number;
   readonly blockHash: string;
-  /** Block time in seconds since 1970. */
+  /** Seconds since 1970. */
   readonly blockTimeSeconds: number;
   /** Movements of configured assets to other addresses: from the wallet first, each group in chain order. */
   readonly moved: readonly ForeignTransfer[];
@@ -39,7 +39,7 @@ export interface ForeignTransfer {
   readonly amountBaseUnits: bigint;
 }
 
-/** An own transaction in a verified block, successful or failed. */
+/** In a verified block, successful or failed. */
 export interface LandedTransaction {
   readonly txHash: TxHash;
   readonly blockHeight: number;
@@ -49,12 +49,12 @@ export interface LandedTransaction {
 /** An operator's request to read blocks again. */
 export interface RescanRequest {
   readonly requestId: string;
-  /** First height not yet read. */
+  /** Not yet read. */
   readonly fromHeight: number;
   readonly toHeight: number;
 }
 
-/** Progress of a rescan in one commit. */
+/** In one commit. */
 export interface RescanProgress {
   readonly requestId: string;
   /** First height not yet read. */
@@ -62,34 +62,30 @@ export interface RescanProgress {
   readonly isDone: boolean;
 }
 
-/** Rows written by one commit. */
+/** Written by one commit. */
 export interface ScanChange {
   readonly step: ChainStep;
   /** New transfers, or known ones in another block or state, in chain order. */
   readonly matched: readonly MatchedTransfer[];
   /** New state of the matched transfers. DETECTED does not downgrade a VERIFIED transfer in the same block. */
   readonly matchedState: 'DETECTED' | 'VERIFIED';
-  /** Transfers that left the chain. Disjoint from `matched`. */
+  /** Left the chain. Disjoint from `matched`. */
   readonly orphaned: readonly LiveTransfer[];
-  /** Set if this commit belongs to a rescan. */
   readonly rescan?: RescanProgress;
-  /** Outcomes of own transactions in the chain after the step; see createFateFollowing. */
+  /** Outcomes of own transactions in the chain after the step. */
   readonly fates?: readonly FateChange[] | undefined;
-  /** Transactions of hot wallets in verified blocks that the gateway did not sign. */
+  /** In verified blocks. */
   readonly foreign?: readonly ForeignTransaction[];
-  /** Attempts of the gateway in verified blocks; see findLanded. */
+  /** In verified blocks; see findLanded. */
   readonly landed?: readonly LandedTransaction[];
-  /** Proof of all blocks that the verified cursor passes; see proofOf. */
+  /** Of all blocks that the verified cursor passes. */
   readonly proof?: RangeProof | undefined;
 }
 
-/**
- * Yields changes, receives the committed state after each, and returns a result. A failed commit is thrown at the
- * `yield`.
- */
+/** Yields changes, receives the committed state after each. A failed commit is thrown at the `yield`. */
 export type Changes<R> = AsyncGenerator<ScanChange, R, ChainState>;
 
-/** Rows changed by a commit: transfers by row id, own transactions by hash. */
+/** Transfers by row id, own transactions by hash. */
 export interface Written {
   readonly detectedIds: readonly string[];
   readonly verifiedIds: readonly string[];
@@ -98,7 +94,7 @@ export interface Written {
   readonly changedFates: readonly string[];
 }
 
-/** Live transfers that were not found. Transaction hash and position identify a transfer. */
+/** Transaction hash and position identify a transfer. */
 export function notFound(live: readonly LiveTransfer[], found: readonly Transfer[]): readonly LiveTransfer[] {
   const keys = new Set(found.map(keyInChain));
   return live.filter((transfer) => !keys.has(keyInChain(transfer)));

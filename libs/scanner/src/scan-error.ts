@@ -1,7 +1,7 @@
 import { isReaderError } from '@opentill/chain/reader-error';
 import { GatewayError } from '@opentill/domain/gateway-error';
 
-/** Reasons why a scanner stopped without writing. */
+/** The scanner stopped without writing. */
 export type ScanErrorCode =
   /** The chain forked below all stored blocks or below a finalized block. An operator decides. */
   | 'REORG_TOO_DEEP'
@@ -15,10 +15,7 @@ export type ScanErrorCode =
   | 'DEPTH_NOT_VOUCHED'
   /** Stored blocks and cursor do not match. An operator decides. */
   | 'STORED_CHAIN_BROKEN'
-  /**
-   * The chain's validators signed another block than the scanner stored: the nodes invented blocks. An operator
-   * decides.
-   */
+  /** The validators signed another block than the scanner stored: nodes invented blocks. An operator decides. */
   | 'NOT_CERTIFIED'
   /** The cursor in the database differs from this replica's. Retryable: the state is loaded again. */
   | 'CURSOR_MOVED';
@@ -30,7 +27,6 @@ const PERMANENT: ReadonlySet<ScanErrorCode> = new Set<ScanErrorCode>([
 
 export type ScanError = GatewayError<ScanErrorCode>;
 
-/** Creates a scanner error. The code determines if it is retryable. */
 export function scanError(
   code: ScanErrorCode,
   message: string,
@@ -40,14 +36,12 @@ export function scanError(
   return new GatewayError(code, message, { retryable: !PERMANENT.has(code), context, cause });
 }
 
-/**
- * True for errors that halt a chain until an operator decides. The round is retried, but will not succeed by itself.
- */
+/** Halts the chain until an operator decides. The round is retried, but will not succeed by itself. */
 export function isHalt(error: unknown): error is ScanError {
   return error instanceof GatewayError && PERMANENT.has(error.code as ScanErrorCode);
 }
 
-/** True if answers contradict each other or the seen blocks: two nodes, or a reorganisation. */
+/** Answers contradict each other or the seen blocks: two nodes, or a reorganisation. */
 export function isContradiction(error: unknown): boolean {
   const isOfBranches = isScanError(error, 'BRANCHES_DIFFER') || isScanError(error, 'BRANCH_NOT_VOUCHED');
   return isReaderError(error, 'INCONSISTENT_ANSWER') || isOfBranches;

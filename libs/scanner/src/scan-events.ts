@@ -12,8 +12,8 @@ import type { Written } from './scan-change.ts';
 import type { ScanNetwork } from './scan-network.ts';
 
 /**
- * Events of one commit, in this order: orphaned transfers, detected transfers, verified height and transfers,
- * outcomes of own transactions. A list too long for one event is split.
+ * In this order: orphaned transfers, detected transfers, verified height and transfers, outcomes of own transactions. A
+ * list too long for one event is split.
  */
 export function eventsOf(
   { chain, family }: Pick<ScanNetwork, 'chain' | 'family'>,

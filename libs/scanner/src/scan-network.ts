@@ -2,7 +2,6 @@ import type { TokenContract } from '@opentill/chain/transfer';
 import { headStaleSecondsOf, type NetworkConfig } from '@opentill/contracts/network-config';
 import { GatewayError } from '@opentill/domain/gateway-error';
 
-/** Configuration of a network for the scan loop. */
 export interface ScanNetwork extends Pick<
   NetworkConfig,
   | 'chain'
@@ -14,16 +13,13 @@ export interface ScanNetwork extends Pick<
   | 'reorgWindow'
   | 'maxBlockRange'
 > {
-  /** A head older than this raises an alarm and makes the chain unready. */
+  /** An older head raises an alarm and makes the chain unready. */
   readonly headStaleSeconds: number;
-  /** Token symbols by canonical contract; null is the native coin. */
+  /** By canonical contract; null is the native coin. */
   readonly symbols: ReadonlyMap<TokenContract | null, string>;
 }
 
-/**
- * Converts a network file entry. `canonicalContract` returns undefined if its argument is no contract address.
- * @throws GatewayError TOKEN_CONTRACT_INVALID
- */
+/** `canonicalContract` returns undefined if its argument is no contract address. Throws TOKEN_CONTRACT_INVALID. */
 export function scanNetworkOf(
   network: NetworkConfig,
   canonicalContract: (contract: string) => string | undefined,

@@ -17,7 +17,7 @@ export interface RoundEnd {
   readonly next: 'again' | 'soon' | undefined;
 }
 
-/** Runs the rounds of one chain. Parts keep state between rounds; losing it costs only time. */
+/** Parts keep state between rounds; losing it costs only time. */
 export function createScanRounds(scanning: Scanning) {
   const { network, reader, observe } = scanning;
   const fates = createFateFollowing(scanning);

@@ -9,13 +9,13 @@ import { verifiableHeight } from './depth.ts';
 
 export interface ScanTickDeps extends Scanning {
   readonly lease: Pick<LeaseKeeper, 'current' | 'renew'>;
-  /** Called after each commit; the outbox may have new events. */
+  /** After each commit; the outbox may have new events. */
   readonly onCommitted: () => void;
 }
 
 /**
- * Returns the function that runs one round of a chain and commits each of its changes. It returns at once without
- * the lease or while the chain is paused. After any error the state is loaded again.
+ * Runs one round of a chain and commits each of its changes. Returns at once without the lease or while the chain is
+ * paused. After any error the state is loaded again.
  */
 export function createScanTick(deps: ScanTickDeps): (signal: AbortSignal) => Promise<RoundEnd['next']> {
   const { network, reader, observe } = deps;
@@ -64,7 +64,7 @@ export function createScanTick(deps: ScanTickDeps): (signal: AbortSignal) => Pro
   };
 }
 
-/** Commits each change before requesting the next one, and passes the committed state to the round. */
+/** Commits each change before requesting the next one. */
 async function commitEach<R>(
   round: Changes<R>,
   opened: ChainState,
@@ -97,13 +97,10 @@ async function commit(
   return state;
 }
 
-/** Maximum delay in milliseconds until a pause or its end is noticed. */
+/** Maximum delay until a pause or its end is noticed. */
 const PAUSE_LOOKUP_MS = 2_000;
 
-/**
- * Returns a function that reports if an operator has paused the chain, from a query every 2 s. A paused chain
- * keeps its lease, so that no other replica continues it.
- */
+/** A paused chain keeps its lease, so that no other replica continues it. */
 function createPauseWatch({ network: { chain }, store, observe, clock }: Scanning): () => Promise<boolean> {
   let isPaused = false;
   let lookupAtMs = 0;
@@ -128,10 +125,10 @@ async function open(deps: ScanTickDeps, lease: Lease, options: ReadOptions): Pro
 }
 
 /**
- * Start position of a chain that was never scanned: the verified depth below the head; the seen pass reads the
- * blocks above. Older blocks are irrelevant, because the chain takes no orders before this commit. If forks may be
- * deeper than the verified depth, the reorganisation window is read as well. A second source confirms the start
- * block: a start above the true head would skip payments.
+ * Start position of a new chain: the verified depth below the head; the seen pass reads the blocks above. Older blocks
+ * are irrelevant, because the chain takes no orders before this commit. If forks may be deeper than the verified depth,
+ * the reorganisation window is read as well. A second source confirms the start block: a start above the true head
+ * would skip payments.
  */
 async function readFirstState({ network, reader }: Scanning, options: ReadOptions): Promise<ChainState> {
   const head = await reader.head(options);

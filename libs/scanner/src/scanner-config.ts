@@ -9,7 +9,7 @@ import {
 
 export interface ScannerConfig extends ServiceSettings {
   readonly networksFile: string;
-  /** Chains to scan; undefined means all enabled chains of the family. */
+  /** Undefined: all enabled chains of the family. */
   readonly chains: readonly string[] | undefined;
 }
 
@@ -18,7 +18,7 @@ interface Variables extends ServiceVariables {
   readonly CHAINS?: readonly string[];
 }
 
-/** JSON Schema of a scanner's environment (deploy/guides/configuration.md). */
+/** Of a scanner's environment (deploy/guides/configuration.md). */
 // oxlint-disable-next-line typescript/explicit-module-boundary-types -- The schema's own type is what readers want.
 export function scannerConfigSchema(healthPort: number) {
   return {
@@ -31,10 +31,7 @@ export function scannerConfigSchema(healthPort: number) {
   } as const;
 }
 
-/**
- * Reads a scanner's settings from the environment.
- * @throws GatewayError CONFIG_INVALID listing every mistake
- */
+/** Throws CONFIG_INVALID listing every mistake. */
 export function readScannerConfig(
   schema: ReturnType<typeof scannerConfigSchema>,
   env: Environment,

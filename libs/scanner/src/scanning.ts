@@ -4,7 +4,6 @@ import type { ScanNetwork } from './scan-network.ts';
 import type { ScanObserver } from './observe.ts';
 import type { ScanStore } from './store/scan-store.ts';
 
-/** Dependencies of the passes over a chain. */
 export interface Scanning {
   readonly network: ScanNetwork;
   readonly reader: ChainReader;

@@ -5,22 +5,19 @@ import type { SegmentRead } from './read-segment.ts';
 import { notFound, type ScanChange } from './scan-change.ts';
 import type { ScanNetwork } from './scan-network.ts';
 
-/** Target heights of catching up, fixed at its start. Blocks mined meanwhile are left to the next round. */
+/** Target of catching up, fixed at its start. Blocks mined meanwhile are left to the next round. */
 export interface ScanGoal {
   readonly head: HeadBlock;
   /** Head, or the current seen height. */
   readonly seenHeight: number;
-  /** Height to verify; the current cursor if no block is deep enough. */
+  /** The current cursor if no block is deep enough. */
   readonly verifiedHeight: number;
   /** Null if only depth decides, or while finality is unknown. */
   readonly finalizedHeight: number | null;
   readonly isFinalityStale: boolean;
 }
 
-/**
- * Builds the change of consecutive segments of one kind. Recorded transfers that the verified blocks lack are
- * orphaned; unrecorded ones are added.
- */
+/** Recorded transfers that the verified blocks lack are orphaned; unrecorded ones are added. */
 export function changeOf(
   network: Pick<ScanNetwork, 'confirmations'>,
   state: ChainState,
@@ -36,7 +33,7 @@ export function changeOf(
   const proofs = reads.map((read) => read.proof);
   return {
     step: {
-      // Uses the last block read as head once it reaches the named one, which may have left the chain.
+      // The last block read is the head once it reaches the named one, which may have left the chain.
       head:
         [goal.head, state.head].find((head) => head.height > seenAfter) ??
         (last.height === seenAfter ? last : state.head),
@@ -70,8 +67,8 @@ function finalizedAfter(
 }
 
 /**
- * True if the verified read has another time or epoch than the stored block. Sources agree only on the hash; time
- * and epoch came from one source. Orders expire by the verified time, and SUI transactions by the verified epoch.
+ * Sources agree only on the hash; time and epoch of the stored block came from one source. Orders expire by the
+ * verified time, and SUI transactions by the verified epoch.
  */
 function isCorrection(state: ChainState, { height, timeSeconds, epoch }: BlockHeader): boolean {
   const stored = blockAt(state, height);
@@ -79,10 +76,7 @@ function isCorrection(state: ChainState, { height, timeSeconds, epoch }: BlockHe
   return stored.timeSeconds !== timeSeconds || (epoch !== undefined && stored.epoch !== epoch);
 }
 
-/**
- * Proof of the blocks that the verified cursor passes. Undefined unless every segment is proven and all blocks are
- * linked to the cursor's block.
- */
+/** Proof of the blocks that the verified cursor passes. Undefined unless every segment is proven and linked. */
 export function proofOf(
   before: ChainState,
   headers: readonly BlockHeader[],

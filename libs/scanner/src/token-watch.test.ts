@@ -8,7 +8,6 @@ import { createTokenWatch } from './token-watch.ts';
 const MINUTE_MS = 60_000;
 const PAUSED: readonly TokenWarning[] = [{ kind: 'PAUSED', contract: 'T' as TokenContract }];
 
-/** A watch on a reader with scripted answers and failures. */
 function watched() {
   let nowMs = 0;
   const asked: (() => Promise<readonly TokenWarning[]>)[] = [];

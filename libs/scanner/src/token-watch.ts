@@ -5,12 +5,11 @@ import type { Scanning } from './scanning.ts';
 /** Issuers announce a pause or replacement long in advance, or not at all, so a long interval suffices. */
 const EVERY_MS = 10 * 60 * 1_000;
 
-/** Queries the token contracts of a chain for warnings every 10 minutes, for alarms. */
+/** Queries the token contracts of a chain for warnings. */
 export function createTokenWatch(scanning: Scanning) {
   const { network, reader, observe, clock } = scanning;
   const isolation = isolateFailure(scanning, 'tokens');
   let askedAtMs = -Infinity;
-  /** Request in progress. */
   let asking: object | undefined;
 
   async function ask(own: object, options: ReadOptions): Promise<void> {
@@ -29,14 +28,14 @@ export function createTokenWatch(scanning: Scanning) {
   }
 
   return {
-    /** Starts a request if due, without waiting for it. A failure is reported and delays no payment. */
+    /** Does not wait for the answer. A failure is reported and delays no payment. */
     look(options: ReadOptions): void {
       const isDue = clock.now().getTime() - askedAtMs >= EVERY_MS && isolation.isDue();
       if (reader.tokenWarnings === undefined || asking !== undefined || !isDue) return;
       asking = {};
       void ask(asking, options);
     },
-    /** Restarts the schedule and drops pending answers after another replica had the chain. */
+    /** Drops pending answers after another replica had the chain. */
     forget(): void {
       asking = undefined;
       askedAtMs = -Infinity;

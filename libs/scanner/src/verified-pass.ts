@@ -33,7 +33,7 @@ export function createVerifiedPass(scanning: Scanning, catchingUp: CatchingUp) {
     }
   }
 
-  /** Returns the goal within the seen blocks; undefined if all deep enough blocks are verified. */
+  /** Within the seen blocks; undefined if all deep enough blocks are verified. */
   async function goalOf(state: ChainState, options: ReadOptions): Promise<ScanGoal | undefined> {
     const seenHeight = seenBlock(state).height;
     const { head, verifiedHeight } = state;
@@ -49,7 +49,7 @@ export function createVerifiedPass(scanning: Scanning, catchingUp: CatchingUp) {
   }
 
   return {
-    /** Catches up with a distant head in parallel, verifying blocks that will be deep enough. */
+    /** In parallel, if the head is distant. Verifies blocks that will be deep enough. */
     async *catchUpWithHead(before: ChainState, head: BlockHeader, options: ReadOptions): Changes<ChainState> {
       if (!catchingUp.isWorthwhile(head.height - seenBlock(before).height)) return before;
       const named = verifying.isDue()
@@ -58,7 +58,7 @@ export function createVerifiedPass(scanning: Scanning, catchingUp: CatchingUp) {
       const goal = goalAtHead(scanning, before, head, named);
       return (yield* catchingUp.run('catch-up', before, goal, options)).state;
     },
-    /** Verifies one range, or catches up if many blocks are deep enough. Returns the state reached. */
+    /** One range, or many in parallel if many blocks are deep enough. */
     async *run(before: ChainState, options: ReadOptions): Changes<ChainState> {
       const plan = await verifying.run(options, async () => {
         const goal = await goalOf(before, options);
@@ -80,17 +80,16 @@ export function createVerifiedPass(scanning: Scanning, catchingUp: CatchingUp) {
       if (state.verifiedHeight > before.verifiedHeight) observe.verifiedRead(network.chain);
       return state;
     },
-    /** True if a block is deep enough to verify; 'later' during back-off. */
+    /** A block is deep enough to verify; 'later' during back-off. */
     hasMore(state: ChainState): boolean | 'later' {
       const isMore = verifiedTarget(state, network, finality.view().isStale) > state.verifiedHeight;
       return isMore && (verifying.isDue() || 'later');
     },
-    /** Drops state noted under an earlier lease. */
     forget: finality.forget,
   };
 }
 
-/** Goal up to the head. Verifies blocks that will be deep enough; none while finality is unknown. */
+/** Verifies blocks that will be deep enough; none while finality is unknown. */
 function goalAtHead(
   { network }: Scanning,
   state: ChainState,

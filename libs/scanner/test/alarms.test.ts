@@ -33,7 +33,7 @@ beforeEach(async () => {
 type Warnings = readonly TokenWarning[];
 const network = { ...MOCK_NETWORK, headStaleSeconds: 120 };
 
-/** A scan whose clock shows the time of the head block. */
+/** The clock shows the time of the head block. */
 async function openAtHead(sources?: () => readonly SourceHealth[]): Promise<TestScan> {
   const scan = await openScan({
     db: scanner.kysely,
@@ -45,7 +45,7 @@ async function openAtHead(sources?: () => readonly SourceHealth[]): Promise<Test
   return scan;
 }
 
-/** One round as the service's loop makes it. */
+/** As the service's loop makes it. */
 async function round(scan: TestScan): Promise<void> {
   try {
     await scan.tick();
@@ -115,7 +115,7 @@ describe('source alarms', () => {
       await round(scan);
     }
     expect(await raised(scan)).toEqual(['sources-disagree', 'verification-failing']);
-    expect(scan.observe.health(CHAIN).ok).toBe(true); // payments are still shown, and the alarm is raised
+    expect(scan.observe.health(CHAIN).ok).toBe(true); // payments are still shown
     node.faults.beforeCall = undefined;
     scan.clock.pass(11_000);
     await round(scan);
@@ -220,7 +220,6 @@ describe('halted chain', () => {
     await scan.lease.acquire();
     await round(scan);
     expect(await raised(scan)).toEqual([]);
-    // Answers under the current lease count.
     after.resolve([{ kind: 'PAUSED', contract: MOCK_TOKEN }]);
     await after.promise;
     await round(scan);

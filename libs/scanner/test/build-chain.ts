@@ -1,11 +1,11 @@
 import type { BlockHash, BlockHeader } from '@opentill/chain/block';
 
-/** Seconds between blocks; block 0 is at 1,700,000,000. */
+/** Block 0 is at 1,700,000,000. */
 const BLOCK_SECONDS = 12;
 
 /**
- * Blocks `from` to `to` of one branch. Hashes describe the block: block 7 of branch `b`, which left branch `a` at
- * block 4, is `0x7b` with parent `0x6b`; block 4 is `0x4a`.
+ * Hashes describe the block: block 7 of branch `b`, which left branch `a` at block 4, is `0x7b` with parent `0x6b`;
+ * block 4 is `0x4a`.
  */
 export function buildChain(options: {
   readonly branch?: string;
@@ -16,7 +16,7 @@ export function buildChain(options: {
   return Array.from({ length: to - from + 1 }, (_, place) => blockOf(branch, from + place, branch));
 }
 
-/** The chain after a fork: blocks up to `ancestorHeight`, then blocks of another branch up to `to`. */
+/** Blocks up to `ancestorHeight`, then blocks of another branch up to `to`. */
 export function forkAt(
   chain: readonly BlockHeader[],
   ancestorHeight: number,

@@ -42,7 +42,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** A chain scanned to block 20, then extended by this many blocks with one payment each. */
+/** Scanned to block 20, then extended by this many blocks with one payment each. */
 async function leftBehind(blocks: number, network?: ScanNetwork): Promise<readonly MockTx[]> {
   await forgetScans(admin.kysely);
   node = createMockNode(CHAIN);
@@ -65,7 +65,7 @@ const open = (options: Partial<TestScanOptions> = {}): Promise<TestScan> =>
   openScan({ db: scanner.kysely, reader: node.reader, ...options });
 const cursor = () => storedCursor(admin.kysely);
 
-/** Expects that the recorded transfers equal the chain's, each in the state implied by the verified cursor. */
+/** The recorded transfers equal the chain's, each in the state implied by the verified cursor. */
 async function expectTruth(): Promise<void> {
   const { verified, seen } = await cursor();
   const recorded = await recordedTransfers(admin.kysely);
@@ -265,7 +265,7 @@ describe('catching up', () => {
     let calls = 0;
     node.faults.beforeCall = (method) => {
       if (method !== 'readVerified' || (calls += 1) !== place) return;
-      // Replaces the last 100 blocks; every other payment is mined one block later.
+      // Every other payment is mined one block later.
       node.reorg(100, [], ...txs.map((tx, i) => (i % 2 === 0 ? [tx] : [])));
     };
     const scan = await open();
@@ -273,8 +273,7 @@ describe('catching up', () => {
     for (let i = 0; i < 5; i += 1) await scan.settle().catch((thrown: unknown) => (error = thrown));
     if ((await cursor()).seen < 121) {
       expect(error).toMatchObject({ code: 'REORG_TOO_DEEP' });
-      // When more blocks were verified than the window holds, the fork cannot be followed, and no block of it is
-      // recorded.
+      // More blocks were verified than the window holds: the fork cannot be followed, and no block of it is recorded.
       expect(place).toBeGreaterThan(3);
       return;
     }

@@ -62,7 +62,7 @@ function mineEmpty(count: number): void {
 
 const open = (options: Partial<TestScanOptions> = {}): Promise<TestScan> =>
   openScan({ db: scanner.kysely, reader: node.reader, ...options });
-/** A scan at the head, before own transactions exist. */
+/** At the head, before own transactions exist. */
 async function openSettled(options: Partial<TestScanOptions> = {}): Promise<TestScan> {
   const scan = await open(options);
   await scan.settle();
@@ -74,7 +74,7 @@ const fates = (): Promise<readonly string[]> => recordedFates(admin.kysely);
 const verifiedHeight = async (): Promise<number> => (await storedCursor(admin.kysely)).verified;
 const failed = (tx: MockTx): unknown => node.faults.failed.add(tx.hash);
 
-/** Expects one event for every version of every outcome. */
+/** One event for every version of every outcome. */
 async function expectAllEvents(): Promise<void> {
   expect(await fateEvents(admin.kysely)).toEqual(await fateVersions(admin.kysely));
 }
@@ -424,7 +424,7 @@ describe('receipt failures', () => {
     expect(await alarms(scan)).not.toContain('fates-waiting');
   });
 
-  /** Two sources: the seen read returns `node`'s answer; two agree if their answers are equal. */
+  /** The seen read returns `node`'s answer; two sources agree if their answers are equal. */
   function pairOf(second: Pick<MockNode, 'reader'>): ChainReader {
     const both: ChainReader['readFates'] = async (own, options = {}) => {
       const first = await node.reader.readFates(own, options);

@@ -66,7 +66,7 @@ const sign = (options: Parameters<typeof signPayout>[1] = {}): Promise<MockTx> =
 const fates = (): Promise<readonly string[]> => recordedFates(admin.kysely);
 const take = (tx: MockTx): Promise<void> => closeNonceOf(signer.kysely, tx, 'TAKEN');
 
-/** One round after a time, with a new block. Returns the requests made. */
+/** With a new block. Returns the requests made. */
 async function askedAfter(scan: TestScan, ms: number): Promise<readonly string[]> {
   node.fateReads.length = 0;
   scan.clock.pass(ms);
@@ -76,7 +76,7 @@ async function askedAfter(scan: TestScan, ms: number): Promise<readonly string[]
 }
 
 describe('more own transactions than one request takes', () => {
-  /** Cancels of a wallet's next nonces, because they need no orders. */
+  /** Cancels, because they need no orders. */
   async function signMany(count: number, wallet: string): Promise<readonly MockTx[]> {
     const txs = Array.from({ length: count }, () => aTx({ to: address(wallet), amount: 0n, isNative: true }));
     await sql`

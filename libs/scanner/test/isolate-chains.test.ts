@@ -27,7 +27,7 @@ let log: LogLine[];
 let failures: unknown[];
 let metrics: Metrics;
 let app: ScannerApp;
-/** Failed start-up check of each chain; absent if it passes. */
+/** Absent if the chain passes. */
 let mismatches: Map<Chain, string>;
 
 beforeAll(async () => {

@@ -15,7 +15,7 @@ import { baseUnits } from '@opentill/domain/money';
 
 export const MOCK_TOKEN = '0xtoken' as TokenContract;
 
-/** A transaction of a mock chain. Mining the same object again mines the same transaction. */
+/** Mining the same object again mines the same transaction. */
 export interface MockTx {
   readonly hash: TxHash;
   /** Base units of the token, or of the native coin; at most one payment is native. */
@@ -28,20 +28,18 @@ interface MockBlock extends BlockHeader {
 
 /** Deviations of the node from its chain. */
 export interface MockNodeFaults {
-  /** Number of blocks by which the node lags. */
   lagBlocks: number;
-  /** Transactions missing in seen reads. */
   readonly hiddenFromSeen: Set<TxHash>;
-  /** Transactions missing in logs and receipts of verified reads. */
+  /** In logs and receipts of verified reads. */
   readonly hiddenFromVerified: Set<TxHash>;
-  /** Transactions whose receipts report a failure. */
+  /** Their receipts report a failure. */
   readonly failed: Set<TxHash>;
-  /** Called before each call; may throw. */
+  /** May throw. */
   beforeCall: ((method: string) => void) | undefined;
   finalityStalled: boolean;
-  /** Transactions without a receipt at this node. */
+  /** This node has no receipt of them. */
   readonly withoutReceipt: Set<TxHash>;
-  /** Duration of each read in milliseconds; concurrent reads end in any order. */
+  /** Milliseconds; concurrent reads end in any order. */
   latencyMs: ((method: string) => number) | undefined;
 }
 
@@ -49,16 +47,16 @@ export type MockNode = ReturnType<typeof createMockNode>;
 
 const SECONDS_PER_BLOCK = 12;
 
-/** An in-memory chain with a reader, for situations that a devnet cannot produce on time. */
+/** An in-memory chain, for situations that a devnet cannot produce on time. */
 export function createMockNode(chain: Chain) {
   const blocks: MockBlock[] = [];
   let branch = 0;
   let finalized = 0;
   let claimed: number | undefined;
   const calls: string[] = [];
-  /** Ranges read for a pass, in order of their start. */
+  /** In order of their start. */
   const reads: { readonly method: string; readonly from: number; readonly to: number }[] = [];
-  /** Number of receipts per request and number of sources, as `3 by one`. */
+  /** Number of receipts and of sources, as `3 by one`. */
   const fateReads: string[] = [];
   let underWay = 0;
   let callsAtOnce = 0;
@@ -225,27 +223,24 @@ export function createMockNode(chain: Chain) {
     calls,
     reads,
     fateReads,
-    /** Maximum number of concurrent calls. */
+    /** Maximum of concurrent calls. */
     callsAtOnce: () => callsAtOnce,
     mine,
-    /** Replaces the last `depth` blocks by new ones with these transactions. */
+    /** Replaces the last `depth` blocks. */
     reorg(depth: number, ...replacement: readonly (readonly MockTx[])[]): void {
       blocks.splice(blocks.length - depth, depth);
       branch += 1;
       for (const txs of replacement) mine(...txs);
     },
-    /** Sets the finalized height. */
     finalize(height: number): void {
       finalized = height;
     },
     head: () => headerOf(blocks.at(-1)!),
-    /** Makes the node claim a head of this height without blocks; undefined restores the real head. */
+    /** A head of this height without blocks; undefined restores the real head. */
     claimHead(height: number | undefined): void {
       claimed = height;
     },
-    /** Transactions of the current chain. */
     transactions: () => blocks.flatMap(({ txs, height }) => txs.map(({ hash }) => ({ hash, height }))),
-    /** Transfers of the current chain. */
     transfers: (): readonly Transfer[] =>
       blocks.flatMap((block) => candidates(block).flatMap((c) => prove(block, c) ?? [])),
   };
@@ -257,7 +252,7 @@ function headerOf({ height, hash, parentHash, timeSeconds }: MockBlock): BlockHe
 
 let lastTx = 0;
 
-/** A transaction with a unique hash. */
+/** With a unique hash. */
 export function aTx(...pays: MockTx['pays']): MockTx {
   lastTx += 1;
   return { hash: `0xtx-${lastTx}` as TxHash, pays };

@@ -43,7 +43,7 @@ function block(height: number): BlockHeader {
   return { height, hash: hash!, parentHash: parentHash!, timeSeconds: height, epoch: EPOCH };
 }
 
-/** Moves the verified cursor. @returns the heights after which and up to which all checkpoints are proven */
+/** Returns the heights after which and up to which all checkpoints are proven. */
 async function moveTo(height: number, epochEnds: readonly EpochEnd[] | undefined): Promise<unknown> {
   const from = state.verifiedHeight;
   const newBlocks = Array.from({ length: height - from }, (_, place) => block(from + 1 + place));

@@ -11,7 +11,7 @@ import {
   type World,
 } from './simulated-world.ts';
 
-/** Attempts to reach a step: the number of steps depends on which reads end first. */
+/** To reach a step: the number of steps depends on which reads end first. */
 const TRIES = 20;
 
 /** Deposits; a reorganisation that drops, moves and adds one; a deep one below the verified cursor. */
@@ -41,7 +41,7 @@ async function story(
   await scanUntilQuiet();
 }
 
-/** A range long enough to be read in parallel, so that crashes fall between reading ahead and commit. */
+/** Long enough to be read in parallel, so that crashes fall between reading ahead and commit. */
 async function longRange({ signedTransactions }: Simulation, { node, scanUntilQuiet }: World): Promise<void> {
   for (let i = 0; i < FIRST_BLOCKS; i += 1) node.mine();
   await scanUntilQuiet();
@@ -55,8 +55,8 @@ async function longRange({ signedTransactions }: Simulation, { node, scanUntilQu
 }
 
 /**
- * Crashes a scan at every step, or at `crashes` steps; another replica takes over each time. The result must equal
- * that of an undisturbed scan. `counted` undisturbed runs count the steps; the lowest count is used.
+ * Crashes a scan at every step, or at `crashes` steps; another replica takes over each time. The result must equal that
+ * of an undisturbed scan. `counted` undisturbed runs count the steps; the lowest count is used.
  */
 export function describeCrashes(counted: number, crashes: 'every step' | number): void {
   const simulation = useSimulation();
@@ -68,7 +68,6 @@ export function describeCrashes(counted: number, crashes: 'every step' | number)
     ])(
       '$name',
       async ({ history }) => {
-        /** Returns the number of steps taken. */
         async function runWithCrash(crashAt: number): Promise<number> {
           await forgetScans(simulation.admin);
           const crasher = createCrasher();

@@ -36,7 +36,7 @@ export const MOCK_NETWORK: ScanNetwork = {
   maxBlockRange: 4,
 };
 
-/** A clock that moves only by `pass`. */
+/** Moves only by `pass`. */
 function createTestClock() {
   let ms = Date.UTC(2026, 0, 1);
   return {
@@ -47,7 +47,7 @@ function createTestClock() {
   };
 }
 
-/** One replica's scan of a chain, driven by the test. */
+/** One replica's scan, driven by the test. */
 export type TestScan = Awaited<ReturnType<typeof openScan>>;
 
 export interface TestScanOptions {
@@ -56,10 +56,8 @@ export interface TestScanOptions {
   readonly network?: ScanNetwork;
   readonly holder?: string;
   readonly ttlMs?: number;
-  /** Wraps the store of the scan. */
   readonly wrapStore?: (store: ScanStore) => ScanStore;
   readonly onCommitted?: () => void;
-  /** Receives every log line. */
   readonly log?: LogLine[];
 }
 
@@ -122,7 +120,7 @@ export async function openScan(options: TestScanOptions) {
   };
 }
 
-/** Assigns each address to a new order. `db` is connected as the owner. */
+/** A new order for each address. `db` is connected as the owner. */
 export async function giveOut(db: Db, addresses: readonly string[], family = 'EVM'): Promise<void> {
   await sql`insert into merchant (merchant_id, name, version, token_sealed, webhook_secret_sealed)
     values ('m', 'm', 'V3', '', '') on conflict do nothing`.execute(db);
@@ -141,7 +139,7 @@ export async function giveOut(db: Db, addresses: readonly string[], family = 'EV
 
 export const address = (name: string): Address => `0x${name}` as Address;
 
-/** A recorded transfer without values that differ between runs. */
+/** Without values that differ between runs. */
 export interface RecordedTransfer {
   readonly tx: string;
   readonly position: string;
@@ -167,7 +165,7 @@ export async function transferVersions(db: Db) {
   return rows;
 }
 
-/** Events in the outbox, oldest first. */
+/** Oldest first. */
 export async function outboxEvents(db: Db): Promise<readonly EventEnvelope[]> {
   const { rows } = await sql<{ payload: string }>`select payload from scanner_evm.outbox order by id`.execute(
     db,
@@ -204,8 +202,8 @@ export async function forgetScans(db: Db): Promise<void> {
 }
 
 /**
- * Signs a payment like the signer and returns the transaction for a mock chain. With `replaces` it has the same
- * nonce as that one, so that only one can be mined.
+ * Signs a payment like the signer and returns the transaction for a mock chain. With `replaces` it has the same nonce
+ * as that one, so that only one can be mined.
  */
 export async function signPayout(
   { signer, admin }: { readonly signer: Db; readonly admin: Db },
@@ -239,7 +237,7 @@ export async function signPayout(
   return tx;
 }
 
-/** Reopens signed transactions after `forgetScans`; cheaper than signing new ones. */
+/** After `forgetScans`; cheaper than signing new transactions. */
 export async function openAgain(signer: Db, txs: readonly MockTx[]): Promise<void> {
   await sql`update wallet_nonce n set state = 'SIGNED' from own_transaction o
     where o.tx_hash = any(${txs.map(({ hash }) => hash)}) and (n.chain, n.wallet, n.nonce) = (o.chain, o.wallet, o.nonce)`.execute(
@@ -247,7 +245,7 @@ export async function openAgain(signer: Db, txs: readonly MockTx[]): Promise<voi
   );
 }
 
-/** Closes a nonce like the signer: FINAL after a VERIFIED outcome, TAKEN when a foreign transaction used it. */
+/** FINAL after a VERIFIED outcome, TAKEN when a foreign transaction used it. */
 export async function closeNonceOf(
   signer: Db,
   { hash }: MockTx,
@@ -259,7 +257,7 @@ export async function closeNonceOf(
   );
 }
 
-/** Recorded outcomes as `<tx> MINED 21`, with failures and differing amounts appended. */
+/** As `<tx> MINED 21`, with failures and differing amounts appended. */
 export async function recordedFates(db: Db): Promise<readonly string[]> {
   const { rows } = await sql<{ fate: string }>`
     select concat_ws(' ', tx_hash, state, block_height, case when not succeeded then 'failed' end,
@@ -268,14 +266,13 @@ export async function recordedFates(db: Db): Promise<readonly string[]> {
   return rows.map(({ fate }) => fate);
 }
 
-/** Number of versions by transaction. */
+/** By transaction. */
 export async function fateVersions(db: Db): Promise<Readonly<Record<string, number>>> {
   const { rows } = await sql<{ tx: string; version: number }>`
     select tx_hash as tx, version from own_transaction_fate order by tx_hash`.execute(db);
   return Object.fromEntries(rows.map(({ tx, version }) => [tx, version]));
 }
 
-/** Number of events by transaction. */
 export async function fateEvents(db: Db): Promise<Readonly<Record<string, number>>> {
   const counts: Record<string, number> = {};
   for (const event of await outboxEvents(db)) {

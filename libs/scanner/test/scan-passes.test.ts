@@ -810,7 +810,6 @@ describe('rescan', () => {
     }
     const halfway = await answers();
     expect(halfway).toEqual([{ found: 2, done: false }]);
-    // The replica dies silently.
     await sql`update scanner_evm.lease set expires_at = now()`.execute(admin.kysely);
     const second = await openAs('second');
     node.reads.length = 0;

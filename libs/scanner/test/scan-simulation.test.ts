@@ -1,7 +1,4 @@
 import { describeSimulation } from './scan-simulation.ts';
 
-/**
- * scan-simulation.full.test.ts covers all statements and 25 random histories of each kind. This seed covers all
- * kinds of steps.
- */
+/** This seed covers all kinds of steps; scan-simulation.full.test.ts covers all statements and 25 random histories. */
 describeSimulation({ everyStatement: 6, histories: 3, seed: 35 });

@@ -10,8 +10,8 @@ import { CHAIN, forgetScans, MOCK_NETWORK, openScan, storedCursor, type TestScan
 import { Crash, FIRST_BLOCKS, OURS, STRANGER, useSimulation } from './simulated-world.ts';
 
 /**
- * Describes scans that fail at every `everyStatement`-th statement of a commit, and scans of `histories` random
- * histories per kind of network. `seed` makes the histories reproducible.
+ * Scans that fail at every `everyStatement`-th statement of a commit, and scans of `histories` random histories per
+ * kind of network. `seed` makes the histories reproducible.
  */
 export function describeSimulation({
   everyStatement,
@@ -26,7 +26,7 @@ export function describeSimulation({
   const { checkEndState, checkEvents, signedTransactions } = simulation;
 
   describe('commit that fails at any statement', () => {
-    /** A database whose statement with this number fails. */
+    /** The statement with this number fails. */
     function breakingAt(statement: number): { readonly db: Db; readonly statements: () => number } {
       let count = 0;
       const db = simulation.scanner.withPlugin({
@@ -39,7 +39,7 @@ export function describeSimulation({
       return { db, statements: () => count };
     }
 
-    /** Runs one round with this database during a deep reorganisation that drops, moves and adds payments. */
+    /** During a deep reorganisation that drops, moves and adds payments. */
     async function round(db: Db): Promise<{ readonly node: MockNode; readonly outcome: unknown }> {
       await forgetScans(simulation.admin);
       const node = createMockNode(CHAIN);
@@ -74,7 +74,6 @@ export function describeSimulation({
       let broken = 0;
       for (let statement = 0; statement < total; statement += everyStatement) {
         const { node, outcome } = await round(breakingAt(statement).db).catch((error: unknown) => {
-          // The lease could not be acquired.
           if (error instanceof Crash) return { node: undefined, outcome: error };
           throw error;
         });

@@ -31,9 +31,9 @@ export type Crasher = ReturnType<typeof createCrasher>;
 /** Counts side effects and throws before or after the chosen one. */
 export function createCrasher() {
   const crasher = {
-    /** Step at which it throws; -1 means never. */
+    /** -1 means never. */
     crashAt: -1,
-    /** Steps taken; more than `crashAt` means it threw. */
+    /** More than `crashAt` means it threw. */
     steps: 0,
     step(): void {
       crasher.steps += 1;
@@ -48,7 +48,7 @@ export function createCrasher() {
           crasher.step();
           return result;
         };
-      // Each function by name: a new one has to be listed here.
+      // By name: a new function has to be listed here.
       return {
         loadState: around(store.loadState),
         insertFirstState: around(store.insertFirstState),
@@ -78,7 +78,7 @@ export type OwnTransactions = readonly [MockTx, MockTx, MockTx, MockTx, MockTx, 
 export type Simulation = ReturnType<typeof useSimulation>;
 export type World = ReturnType<Simulation['createWorld']>;
 
-/** A database for simulated chains, created before and dropped after the tests of the file, with its invariants. */
+/** Created before and dropped after the tests of the file. */
 export function useSimulation() {
   let database: TestDatabase;
   let admin: Database;
@@ -104,14 +104,13 @@ export function useSimulation() {
     await database.drop();
   });
 
-  /** A chain and scanners that follow it one after another. */
   function createWorld(crasher: Crasher) {
     const node = createMockNode(CHAIN);
     node.faults.beforeCall = () => crasher.step();
     let replica = 0;
     return {
       node,
-      /** Runs replicas one after another: each ends at its crash, and the next takes over. */
+      /** Each replica ends at its crash, and the next takes over. */
       async scanUntilQuiet(): Promise<void> {
         for (;;) {
           replica += 1;
@@ -138,7 +137,6 @@ export function useSimulation() {
     };
   }
 
-  /** Checks the invariants of the end state. */
   async function checkEndState(node: MockNode): Promise<void> {
     const cursor = await storedCursor(admin.kysely);
     expect(cursor).toMatchObject({
@@ -170,13 +168,13 @@ export function useSimulation() {
     if (verified !== undefined) expect(verified).toBeGreaterThanOrEqual(cursor.verified);
   }
 
-  /** Open, unmined own transactions. Each pair shares a nonce, so only one of the two can be mined. */
+  /** Each pair shares a nonce, so only one of the two can be mined. */
   async function signedTransactions(): Promise<OwnTransactions> {
     await openAgain(signer.kysely, own);
     return own;
   }
 
-  /** Checks that recorded outcomes match the chain and that each version had one event. */
+  /** Recorded outcomes match the chain, and each version had one event. */
   async function checkFates(node: MockNode, verified: number): Promise<void> {
     const isOwn = new Set<string>(own.map(({ hash }) => hash));
     const truth = node.transactions().filter(({ hash }) => isOwn.has(hash));
@@ -190,8 +188,8 @@ export function useSimulation() {
   }
 
   /**
-   * Checks that the last event of every transfer matches its state, and that there are no others. Returns the last
-   * verified height reported; a deep reorganisation lowers the cursor without an event.
+   * The last event of every transfer matches its state, and there are no others. Returns the last verified height
+   * reported; a deep reorganisation lowers the cursor without an event.
    */
   async function checkEvents(): Promise<number | undefined> {
     const last = new Map<string, string>();

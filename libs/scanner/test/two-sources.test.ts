@@ -46,7 +46,7 @@ beforeEach(async () => {
   mineTruth(...Array.from({ length: 20 }, () => []));
 });
 
-/** Mines blocks at both nodes. */
+/** At both nodes. */
 function mineTruth(...blocks: readonly (readonly MockTx[])[]): void {
   for (const txs of blocks) {
     node.mine(...txs);

@@ -7,14 +7,14 @@ const JUST_OPENED_MS = 10_000;
 
 export type AlarmWatch = ReturnType<typeof createAlarmWatch>;
 
-/** Evaluates the alarms of chains and logs changes. Has no timer: rounds, health checks and scrapes call it. */
+/** Has no timer: rounds, health checks and scrapes evaluate the alarms and log changes. */
 export function createAlarmWatch(
   figures: ReadonlyMap<Chain, ChainFigures>,
   { logger, nowMs }: { readonly logger: Logger; readonly nowMs: () => number },
 ) {
   const raised = new Map<Chain, ReadonlyMap<AlarmKind, string>>();
   return {
-    /** Alarms that are active now; none for a chain that another replica scans. */
+    /** None for a chain that another replica scans. */
     judge(chain: Chain): ReadonlyMap<AlarmKind, string> {
       const condition = conditionOf(figures.get(chain), nowMs());
       const now = condition === undefined ? new Map<AlarmKind, string>() : alarmsOf(condition, nowMs());

@@ -5,40 +5,34 @@ import { seenBlock, type ChainState } from '../chain-state.ts';
 import type { FinalityView } from '../finality-watch.ts';
 import type { ScanNetwork } from '../scan-network.ts';
 
-/** Alarms of a chain; label values of `opentill_scanner_alarm_bool`. */
+/** Label values of `opentill_scanner_alarm_bool`. */
 export const ALARM_KINDS = [
-  /** The newest block is older than `headStaleSeconds`: the chain or all sources have stalled. */
+  /** Newest block older than `headStaleSeconds`: the chain or all sources have stalled. */
   'head-stale',
-  /** Finality has not moved for longer than the network allows. */
   'finality-stale',
-  /** Verified reads repeatedly contradict each other or the seen blocks. The chain credits no payment meanwhile. */
+  /** Verified reads repeatedly contradict each other or the seen blocks. No payment is credited meanwhile. */
   'sources-disagree',
-  /** No block was verified for a minute. The chain credits no payment meanwhile. */
+  /** For a minute. No payment is credited meanwhile. */
   'verification-failing',
-  /** A source is behind the others. */
   'source-lagging',
-  /** A source has given no usable answer for 30 s. */
+  /** For 30 s. */
   'source-down',
-  /** A source serves another network or wrong tokens. */
   'source-wrong',
-  /** A single source is accepted because all others have failed for long. Its answers are unchecked. */
+  /** All others have failed for long, so its answers are unchecked. */
   'single-source',
-  /**
-   * An operator paused the chain: it reads no blocks, credits no payments and expires no orders. Suppresses all
-   * other alarms.
-   */
+  /** By an operator: no blocks read, no payments credited, no orders expired. Suppresses all other alarms. */
   'paused',
-  /** For a minute, the outcome of an own transaction was unknown: sources differ, or none answers. */
+  /** Outcome of an own transaction unknown for a minute: sources differ, or none answers. */
   'fates-waiting',
-  /** A token contract names its replacement. Payments through the replacement are not seen. */
+  /** Payments through the replacement are not seen. */
   'token-replaced',
-  /** A token contract is paused by its issuer. Its transfers and payouts fail. */
+  /** By its issuer. Its transfers and payouts fail. */
   'token-paused',
-  /** The seen block is older than the head by more than `headStaleSeconds`. */
+  /** Seen block older than the head by more than `headStaleSeconds`. */
   'far-behind',
-  /** The chain forked below the stored or finalized blocks. It halts until an operator decides. */
+  /** Below the stored or finalized blocks. The chain halts until an operator decides. */
   'reorg-too-deep',
-  /** The nodes serve another network or other tokens than configured. The chain is left out and checked again. */
+  /** The nodes serve another network or other tokens than configured. Checked again. */
   'left-out',
   /** Stored blocks and cursor do not match. The chain halts until an operator decides. */
   'stored-chain-broken',
@@ -46,33 +40,29 @@ export const ALARM_KINDS = [
 
 export type AlarmKind = (typeof ALARM_KINDS)[number];
 
-/** Inputs of the alarms of a chain that this replica scans. */
 export interface ChainCondition {
   readonly network: ScanNetwork;
   /** Undefined while it cannot be loaded. */
   readonly state?: ChainState | undefined;
-  /** Time of the newest head in seconds since 1970. */
+  /** Of the newest head, in seconds since 1970. */
   readonly headTimeSeconds: number;
   readonly finality?: FinalityView | undefined;
-  /** Error code of the halt while the chain is halted. */
+  /** Error code of the halt. */
   readonly halted?: string | undefined;
-  /** Halt message, if this process detected the halt. */
+  /** Only if this process detected the halt. */
   readonly haltDetail?: string | undefined;
-  /** Failed start-up check while the chain is left out. */
   readonly leftOut?: CheckFailure | undefined;
-  /** Start of the current verification failure, and the number of contradictions in a row. */
+  /** Start of the current failure. */
   readonly verifying: { readonly failingSinceMs: number | undefined; readonly contradictionsInRow: number };
-  /** Operator's reason while the chain is paused. */
   readonly pauseReason?: string | undefined;
   /** Start of the oldest disagreement about an own transaction, and of the current failure to ask about them. */
   readonly fates: {
     readonly waitingSinceMs?: number | undefined;
     readonly failingSinceMs?: number | undefined;
   };
-  /** Last source seen to lag behind another's finality, and the time of that observation. */
+  /** Last source seen to lag behind another's finality. */
   readonly finalityLag?: { readonly source: string; readonly observedAtMs: number } | undefined;
   readonly sources: readonly SourceHealth[];
-  /** Warnings from the last query of the token contracts. */
   readonly tokenWarnings: readonly TokenWarning[];
 }
 
@@ -81,10 +71,10 @@ const CONTRADICTIONS_MAX = 3;
 const FAILING_MS_MAX = 60_000;
 /** Sources often fail briefly. */
 const FAILING_SECONDS_MAX = 30;
-/** How long an observed finality lag keeps the alarm active. */
+/** An observed finality lag keeps the alarm active for this long. */
 const FINALITY_LAG_HOLD_MS = 60_000;
 
-/** Active alarms with the detail shown to the operator. */
+/** With the detail shown to the operator. */
 export function alarmsOf(condition: ChainCondition, nowMs: number): ReadonlyMap<AlarmKind, string> {
   if (condition.pauseReason !== undefined) return new Map([['paused', condition.pauseReason]]);
   const alarms = new Map<AlarmKind, string>();
@@ -100,7 +90,7 @@ export function alarmsOf(condition: ChainCondition, nowMs: number): ReadonlyMap<
   return alarms;
 }
 
-/** Detail for the operator if the alarm is active. */
+/** The alarm is active if it has a detail. */
 type Judgement = readonly [AlarmKind, string | false | undefined];
 
 function progressAlarms(condition: ChainCondition, state: ChainState, nowMs: number): readonly Judgement[] {

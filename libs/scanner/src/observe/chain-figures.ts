@@ -4,16 +4,15 @@ import type { CheckResult } from '@opentill/runtime/health';
 import type { ScanNetwork } from '../scan-network.ts';
 import type { AlarmKind, ChainCondition } from './alarms.ts';
 
-/** Own transactions of a chain, for metrics and alarms. */
+/** The gateway's own transactions. */
 export interface FateFigures {
   readonly open: number;
-  /** Signing time of the oldest unmined one, in seconds since 1970. */
+  /** Signing time in seconds since 1970. */
   readonly oldestUnminedSeconds: number | undefined;
   /** Start of the oldest disagreement of sources. */
   readonly waitingSinceMs: number | undefined;
 }
 
-/** State of a chain kept for metrics, alarms and health checks. */
 export interface ChainFigures extends Omit<
   { -readonly [Key in keyof ChainCondition]: ChainCondition[Key] },
   'network' | 'headTimeSeconds' | 'sources'
@@ -48,11 +47,11 @@ export function createChainFigures(): ChainFigures {
 
 type Alarms = ReadonlyMap<AlarmKind, string>;
 
-/** A chain is FAILING when no round succeeded for this long. */
+/** Without a successful round. */
 const FAILING_AFTER_MS = 30_000;
 const RUNNING: ChainStatus = { state: 'RUNNING', reason: null, detail: null };
 
-/** State of the chain as written to the database, metrics and `/readyz`. */
+/** As written to the database, metrics and `/readyz`. */
 export function statusOf(figure: ChainFigures, alarms: Alarms, nowMs: number): ChainStatus {
   const { leftOut, halted, pauseReason } = figure;
   if (leftOut !== undefined) return { state: 'LEFT_OUT', reason: leftOut.code, detail: leftOut.detail };
@@ -69,7 +68,7 @@ export function statusOf(figure: ChainFigures, alarms: Alarms, nowMs: number): C
   return alarms.has('head-stale') ? { state: 'FAILING', reason: 'HEAD_STALE', detail: null } : RUNNING;
 }
 
-/** Readiness of the chain: its state and, while RUNNING, its position and alarms. */
+/** The state and, while RUNNING, position and alarms. */
 export function healthOf(figure: ChainFigures, alarms: Alarms, nowMs: number): CheckResult {
   const status = statusOf(figure, alarms, nowMs);
   if (status.state !== 'RUNNING') return { ok: status.state === 'PAUSED', detail: chainStatusText(status) };

@@ -3,7 +3,7 @@ import type { Chain } from '@opentill/domain/chains';
 import type { Logger } from '@opentill/runtime/logger';
 import type { Metrics } from '@opentill/runtime/metrics';
 
-/** Receives reports about nodes from the readers of every family, for logs and metrics. */
+/** For the readers of every family. */
 export type NodeObserver = ReturnType<typeof createNodeObserver>;
 
 export interface Exchange {

@@ -21,7 +21,7 @@ interface MeterDeps {
   readonly nowMs: () => number;
 }
 
-/** Gauges with one value per chain. Undefined omits the chain. */
+/** One value per chain. Undefined omits the chain. */
 const FIGURES: readonly (readonly [
   name: string,
   help: string,
@@ -57,7 +57,7 @@ const FIGURES: readonly (readonly [
   ],
 ];
 
-/** Metrics of the scan loops. Gauges are computed from `figures` at each scrape. */
+/** Gauges are computed from `figures` at each scrape. */
 export function createScanMeters(metrics: Metrics, { figures, alarms, nowMs }: MeterDeps): ScanMeters {
   const gauge = (
     [name, help]: readonly [string, string],

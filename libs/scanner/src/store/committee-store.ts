@@ -5,10 +5,8 @@ import type { Db, Tx } from '@opentill/db/database';
 import type { ServiceSchema } from '@opentill/db/service-schema';
 import type { Chain } from '@opentill/domain/chains';
 
-/** Validator committees and epoch ends of a chain. */
 export function createCommitteeStore({ db, schema }: { readonly db: Db; readonly schema: ServiceSchema }) {
   return {
-    /** Latest known committee; undefined before the first. */
     async latest(chain: Chain): Promise<EpochCommittee | undefined> {
       const { rows } = await sql<{ epoch: number; members: readonly CommitteeMember[] }>`
         select epoch, members from epoch_committee where chain = ${chain} order by epoch desc limit 1`.execute(
@@ -16,17 +14,14 @@ export function createCommitteeStore({ db, schema }: { readonly db: Db; readonly
       );
       return rows[0];
     },
-    /** Stores the first committee; no effect if one is stored. Throws LEASE_LOST. */
+    /** No effect if a committee is stored. Throws LEASE_LOST. */
     trust: (lease: Lease, chain: Chain, committee: EpochCommittee) =>
       db.transaction().execute(async (tx) => {
         await assertLease(tx, schema, lease);
         const { rows } = await sql`select from epoch_committee where chain = ${chain} limit 1`.execute(tx);
         if (rows.length === 0) await insert(tx, chain, committee, true);
       }),
-    /**
-     * Stores the certified end of an epoch and the next committee. Returns true if the scan stored another end.
-     * Throws LEASE_LOST.
-     */
+    /** Stores the certified end and the next committee. True if the scan stored another end. Throws LEASE_LOST. */
     certify: (lease: Lease, chain: Chain, epoch: number, { height, hash, next }: CertifiedEnd) =>
       db.transaction().execute(async (tx) => {
         await assertLease(tx, schema, lease);

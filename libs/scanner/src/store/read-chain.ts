@@ -15,24 +15,24 @@ const ADDRESSES_PER_LOOKUP = 20_000;
 
 export function readChain(db: Db) {
   return {
-    /** Returns undefined before the first cursor. Throws STORED_CHAIN_BROKEN. */
+    /** Undefined before the first cursor. Throws STORED_CHAIN_BROKEN. */
     loadState: (chain: Chain) => loadState(db, chain),
-    /** Recorded transfers that are not orphaned, in blocks from `from` to `to`, or without upper limit. */
+    /** Recorded transfers that are not orphaned; `to` is inclusive. */
     liveTransfers: (chain: Chain, from: number, to?: number) => liveTransfers(db, chain, from, to),
-    /** The given addresses that are deposit addresses or hot wallets of the family. */
+    /** Returns those that are deposit addresses or hot wallets of the family. */
     findRecipients: (family: Family, addresses: readonly Address[]) => findRecipients(db, family, addresses),
     async hotWallets(family: Family): Promise<ReadonlySet<Address>> {
       const { rows } = await sql<{ address: Address }>`
         select address from hot_wallet where family = ${family}`.execute(db);
       return new Set(rows.map(({ address }) => address));
     },
-    /** True while a restore holds wallets of the chain. */
+    /** A restore holds wallets of the chain. */
     async isRestored(chain: Chain): Promise<boolean> {
       const { rows } = await sql`
         select from restore_hold where chain = ${chain} and released_at is null limit 1`.execute(db);
       return rows.length > 0;
     },
-    /** Operator's pause reason; undefined if the chain is not paused. */
+    /** Undefined if the chain is not paused. */
     async pauseReason(chain: Chain): Promise<string | undefined> {
       const { rows } = await sql<{ reason: string }>`
         select reason from chain_pause where chain = ${chain}`.execute(db);
@@ -48,7 +48,7 @@ export function readChain(db: Db) {
       );
       return rows[0];
     },
-    /** State of the chain last reported by a scanner; undefined before the first report. */
+    /** Undefined before a scanner's first report. */
     readStatus: (chain: Chain) => readScannedStatus(db, chain),
   };
 }
@@ -62,8 +62,8 @@ async function findRecipients(
   const sorted = sortAddresses(addresses);
   for (let at = 0; at < sorted.length; at += ADDRESSES_PER_LOOKUP) {
     const asked = sorted.slice(at, at + ADDRESSES_PER_LOOKUP);
-    // Sent as one string: the driver takes longer to quote thousands of array elements than the lookup takes. The
-    // few hot wallets are compared here, because Postgres would sort the addresses again.
+    // Sent as one string: the driver takes longer to quote thousands of array elements than the lookup takes. The few
+    // hot wallets are compared here, because Postgres would sort the addresses again.
     const { rows } = await sql<{ address: Address; is_hot: boolean }>`
       select address, false as is_hot from deposit_address
       where family = ${family} and address = any((select string_to_array(${asked.join(' ')}, ' '))::text[])

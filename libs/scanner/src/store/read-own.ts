@@ -7,15 +7,12 @@ import type { Chain } from '@opentill/domain/chains';
 import { baseUnits } from '@opentill/domain/money';
 import type { OpenTransaction, RecordedFate } from '../judge-fates.ts';
 
-/** Limit of unmined transactions read at once. Above it, each wallet's lowest nonces, which are mined first. */
+/** Above this, each wallet's lowest nonces, which are mined first. */
 const UNMINED_MAX = 1_000;
-/**
- * Limit of mined transactions that wait for depth; above it, the lowest, which reach depth first. Separate from
- * the unmined.
- */
+/** Transactions that wait for depth; above this, the lowest, which reach depth first. Separate from the unmined. */
 const MINED_MAX = 10_000;
 
-/** Page in hash order; `after` is empty for the first page. */
+/** In hash order; `after` is empty for the first page. */
 export interface TakenPage {
   readonly after: TxHash | '';
   readonly limit: number;
@@ -23,14 +20,13 @@ export interface TakenPage {
 
 export function readOwn(db: Db) {
   return {
-    /** The given hashes that are transactions signed by the gateway. */
     async findOwn(chain: Chain, txHashes: readonly TxHash[]): Promise<ReadonlySet<TxHash>> {
       const { rows } = await sql<{ tx_hash: TxHash }>`
         select tx_hash from own_transaction
         where chain = ${chain} and tx_hash = any(string_to_array(${txHashes.join(' ')}, ' '))`.execute(db);
       return new Set(rows.map((row) => row.tx_hash));
     },
-    /** Hashes of attempts that may still land, on chains whose transactions expire by time or epoch. */
+    /** On chains whose transactions expire by time or epoch. */
     async openAttempts(chain: Chain): Promise<ReadonlySet<TxHash>> {
       const { rows } = await sql<{ tx_hash: TxHash }>`
         select tx_hash from payout_attempt where chain = ${chain} and state = 'OPEN'`.execute(db);
@@ -39,19 +35,19 @@ export function readOwn(db: Db) {
     /** Cheap check before openTransactions, made with every commit of a gateway without payouts. */
     mayHaveOpenTransactions: (chain: Chain) => mayHaveOpenTransactions(db, chain),
     /**
-     * Own transactions whose outcome is not final: those of signed, unused nonces, open attempts that expire by
-     * time, and recorded ones that are not VERIFIED. Only one transaction per nonce can land: once one is
-     * VERIFIED, the others are dead, except MINED ones, which must be orphaned. A reorganisation to `aboveHeight`
-     * reopens VERIFIED transactions above it and those with the same nonces.
+     * Signed transactions of unused nonces, open attempts that expire by time, and recorded ones that are not VERIFIED.
+     * Only one transaction per nonce can land: once one is VERIFIED, the others are dead, except MINED ones, which must
+     * be orphaned. A reorganisation to `aboveHeight` reopens VERIFIED transactions above it and those with the same
+     * nonces.
      */
     async openTransactions(chain: Chain, aboveHeight: number): Promise<readonly OpenTransaction[]> {
       const reads = [readOpenOfNonces(db, chain, aboveHeight), readOpenAttempts(db, chain, aboveHeight)];
       return (await Promise.all(reads)).flat();
     },
     /**
-     * Page of own transactions whose nonce was used by a foreign transaction, according to the signer. They stay
-     * listed because that finding may be wrong, and because an operator may have attributed a payment at such a
-     * nonce. A transaction is no longer listed once one of its payout or nonce is VERIFIED.
+     * Own transactions whose nonce was used by a foreign transaction, according to the signer. They stay listed because
+     * that finding may be wrong, and because an operator may have attributed a payment at such a nonce. No longer
+     * listed once one of the payout or nonce is VERIFIED.
      */
     takenTransactions: (chain: Chain, page: TakenPage) => readTakenTransactions(db, chain, page),
   };
@@ -72,7 +68,7 @@ interface OwnRow {
   readonly network_fee: bigint | null;
 }
 
-/** A gathering transaction expires after at most two epochs of a day. */
+/** Expires after at most two epochs of a day. */
 const isNewGathering = sql`o.purpose = 'GATHER' and o.signed_at > now() - interval '3 days'`;
 
 async function mayHaveOpenTransactions(db: Db, chain: Chain): Promise<boolean> {
@@ -90,8 +86,8 @@ async function mayHaveOpenTransactions(db: Db, chain: Chain): Promise<boolean> {
 }
 
 /**
- * Transactions that expire by time instead of by nonce. A DEAD attempt is excluded: it expired, and no block
- * contained it. A gathering of a wallet's coins pays no one and has no dependent attempt.
+ * Transactions that expire by time instead of by nonce. A DEAD attempt expired, and no block contained it. A gathering
+ * of a wallet's coins pays no one and has no dependent attempt.
  */
 async function readOpenAttempts(
   db: Db,

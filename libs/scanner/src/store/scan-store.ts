@@ -33,7 +33,7 @@ export interface ScanStoreDeps {
   readonly newId: NewId;
 }
 
-/** Database access of a scanner. Every write checks the lease first, so a stale holder writes no row. */
+/** Every write checks the lease first, so a stale holder writes no row. */
 export function createScanStore(deps: ScanStoreDeps) {
   const { db, schema } = deps;
   return {
@@ -41,7 +41,7 @@ export function createScanStore(deps: ScanStoreDeps) {
     ...readOwn(db),
     committees: createCommitteeStore(deps),
 
-    /** Commits the first cursor; from then on the chain takes orders. */
+    /** From the first cursor on the chain takes orders. */
     insertFirstState: (lease: Lease, network: ScanNetwork, state: ChainState) =>
       db.transaction().execute(async (tx) => {
         await assertLease(tx, schema, lease);
@@ -49,9 +49,7 @@ export function createScanStore(deps: ScanStoreDeps) {
         await insertCursor(tx, network, state, lease.fencingToken);
       }),
 
-    /**
-     * Commits a change and its events in one transaction and returns the new state. Throws LEASE_LOST, CURSOR_MOVED.
-     */
+    /** Commits a change and its events in one transaction. Throws LEASE_LOST, CURSOR_MOVED. */
     async commit(
       lease: Lease,
       network: ScanNetwork,

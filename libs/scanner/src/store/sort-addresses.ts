@@ -1,14 +1,14 @@
 import type { Address } from '@opentill/chain/address-codec';
 
-/** Characters used as sort key: the first eight hex digits after `0x`. */
+/** The sort key is the first eight hex digits after `0x`. */
 const [KEY_FROM, KEY_TO] = [2, 10];
 /** Largest place that fits into a double next to the key. */
 const PLACES = 2 ** 18;
 
 /**
- * Sorts addresses nearly in Postgres order and removes nearly all duplicates. Sorting takes Postgres a quarter of
- * a lookup, and almost no time if the input is sorted. Applies to lower-case hex; other addresses keep an
- * arbitrary order. Sorting numbers is faster than sorting strings or building a Set.
+ * Sorts addresses nearly in Postgres order and removes nearly all duplicates. Sorting takes Postgres a quarter of a
+ * lookup, and almost no time if the input is sorted. For lower-case hex; other addresses keep an arbitrary order.
+ * Sorting numbers is faster than sorting strings or building a Set.
  */
 export function sortAddresses(addresses: readonly Address[]): readonly Address[] {
   const keys = new Float64Array(Math.min(addresses.length, PLACES));
@@ -24,7 +24,7 @@ export function sortAddresses(addresses: readonly Address[]): readonly Address[]
   return sorted;
 }
 
-/** Value of eight hex digits. Other characters give an arbitrary stable number below 2^33. */
+/** Other characters than hex digits give an arbitrary stable number below 2^33. */
 function keyOf(address: string): number {
   let key = 0;
   for (let at = KEY_FROM; at < KEY_TO; at += 1) {

@@ -7,14 +7,14 @@ import { scanError } from '../scan-error.ts';
 import type { LiveTransfer, MatchedTransfer, RescanProgress, ScanChange, Written } from '../scan-change.ts';
 import type { ScanNetwork } from '../scan-network.ts';
 
-/** Blocks as a SQL table (height, hash, parent_hash, block_time). */
+/** A SQL table (height, hash, parent_hash, block_time). */
 function blockRows(blocks: readonly BlockHeader[]): RawBuilder<unknown> {
   return sql`unnest(${blocks.map((b) => b.height)}::int8[], ${blocks.map((b) => b.hash)}::text[],
     ${blocks.map((b) => b.parentHash)}::text[], ${blocks.map((b) => b.timeSeconds)}::int8[])
     as b (height, hash, parent_hash, block_time)`;
 }
 
-/** Stores blocks; replaces the block at the same height. */
+/** Replaces the block at the same height. */
 export async function upsertBlocks(tx: Tx, chain: Chain, blocks: readonly BlockHeader[]): Promise<void> {
   await sql`
     insert into block (chain, height, hash, parent_hash, block_time)
@@ -25,7 +25,7 @@ export async function upsertBlocks(tx: Tx, chain: Chain, blocks: readonly BlockH
   );
 }
 
-/** Inserts a chain's first cursor. No effect if another replica inserted it first. */
+/** No effect if another replica inserted the cursor first. */
 export async function insertCursor(
   tx: Tx,
   { chain, family }: ScanNetwork,
@@ -44,9 +44,9 @@ export async function insertCursor(
 }
 
 /**
- * Moves the cursor and its blocks from one state to the next in one statement. Deletes blocks that left the chain
- * or the window. The epoch of blocks loaded after a restart is unknown; the stored one stays valid, because only
- * chains without reorganisations have epochs. Throws CURSOR_MOVED if the row differs from `before`.
+ * Moves the cursor and its blocks in one statement. Deletes blocks that left the chain or the window. The epoch of
+ * blocks loaded after a restart is unknown; the stored one stays valid, because only chains without reorganisations
+ * have epochs. Throws CURSOR_MOVED if the row differs from `before`.
  */
 export async function moveCursor(
   tx: Tx,
@@ -95,9 +95,9 @@ export async function moveCursor(
 }
 
 /**
- * Upserts transfers by their natural key. A known transfer changes only if its block, contents or state differ;
- * then its version grows. The time of its first block stays, except that a corrected time of the same block
- * replaces it. Returns the ids of new and changed rows.
+ * Upserts by natural key. A known transfer changes only if its block, contents or state differ; then its version grows.
+ * The time of its first block stays, except that a corrected time of the same block replaces it. Returns the ids of new
+ * and changed rows.
  */
 export async function recordTransfers(
   tx: Tx,
@@ -147,7 +147,7 @@ export async function recordTransfers(
   return { detectedIds: idsOf('DETECTED'), verifiedIds: idsOf('VERIFIED') };
 }
 
-/** Marks transfers that left the chain; they are never deleted. Returns the ids that were live. */
+/** Orphaned transfers are never deleted. Returns the ids that were live. */
 export async function markOrphaned(
   tx: Tx,
   chain: Chain,
@@ -162,7 +162,7 @@ export async function markOrphaned(
   return rows.map((row) => row.transfer_id);
 }
 
-/** Stores the progress of a rescan; the last part closes the request. */
+/** The last part closes the request. */
 export async function answerRescan(
   tx: Tx,
   { requestId, nextHeight, isDone }: RescanProgress,

@@ -6,7 +6,7 @@ import type { FateChange } from '../judge-fates.ts';
 import type { ForeignTransaction, LandedTransaction } from '../scan-change.ts';
 import type { ScanNetwork } from '../scan-network.ts';
 
-/** Records transactions of hot wallets that the gateway did not sign, with all their movements. Idempotent. */
+/** With all their movements. Idempotent. */
 export async function recordForeign(
   tx: Tx,
   chain: Chain,
@@ -49,7 +49,7 @@ export async function recordForeign(
     on conflict do nothing`.execute(tx);
 }
 
-/** Records attempts found in verified blocks; these never expire as dead. Idempotent. */
+/** Landed attempts never expire as dead. Idempotent. */
 export async function recordLanded(
   tx: Tx,
   chain: Chain,
@@ -63,7 +63,7 @@ export async function recordLanded(
     on conflict do nothing`.execute(tx);
 }
 
-/** Records proven epoch ends. Call it after the cursor has moved. */
+/** Call it after the cursor has moved. */
 export async function recordEpochEnds(tx: Tx, chain: Chain, ends: readonly EpochEnd[]): Promise<void> {
   if (ends.length === 0) return;
   await sql`
@@ -75,8 +75,8 @@ export async function recordEpochEnds(tx: Tx, chain: Chain, ends: readonly Epoch
 }
 
 /**
- * Records outcomes of own transactions. A row changes only if its block, contents or state differ; then its
- * version grows. An orphaned row keeps its other values. Returns the hashes of new and changed rows.
+ * A row changes only if its block, contents or state differ; then its version grows. An orphaned row keeps its other
+ * values. Returns the hashes of new and changed rows.
  */
 export async function recordFates(
   tx: Tx,
