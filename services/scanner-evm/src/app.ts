@@ -14,7 +14,6 @@ export interface ScannerDeps extends Omit<ScannerOfFamilyDeps, 'schema' | 'openN
   readonly networks: readonly NetworkConfig[];
 }
 
-/** Makes a scanner of all given networks, with the role opentill_scanner_evm; see @opentill/scanner/create-scanner. */
 export function createApp({ networks, ...deps }: ScannerDeps): ScannerApp {
   const judgements = createJudgementObserver(deps);
   return createScanner({

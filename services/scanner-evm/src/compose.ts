@@ -2,7 +2,6 @@ import { composeScannerOf } from '@opentill/scanner/compose-scanner';
 import { createApp } from './app.ts';
 import { SCANNER_CONFIG_SCHEMA } from './config.ts';
 
-/** Composition root of the service. */
 export const composeScanner = composeScannerOf({
   service: 'scanner-evm',
   family: 'EVM',

@@ -1,4 +1,4 @@
 import { scannerConfigSchema } from '@opentill/scanner/scanner-config';
 
-/** JSON Schema of the environment (deploy/guides/configuration.md). */
+/** Documented in deploy/guides/configuration.md. */
 export const SCANNER_CONFIG_SCHEMA = scannerConfigSchema(3021);

@@ -3,7 +3,6 @@ import type { Chain } from '@opentill/domain/chains';
 import type { Logger } from '@opentill/runtime/logger';
 import type { Metrics } from '@opentill/runtime/metrics';
 
-/** Logs and counts blocks whose logs the reader rejected. */
 export function createJudgementObserver({
   logger,
   metrics,

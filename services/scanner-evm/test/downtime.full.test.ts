@@ -33,7 +33,7 @@ interface Variant {
   readonly sources: 1 | 2;
   /** Replaces counted confirmations. */
   readonly finality?: FinalityConfig;
-  /** Epoch length in blocks. `finalized` is two epochs behind the head and does not move during the first two. */
+  /** In blocks. `finalized` is two epochs behind the head and does not move during the first two. */
   readonly epochBlocks?: number;
 }
 
@@ -84,7 +84,7 @@ async function openWorld(variant: Variant): Promise<void> {
   admin = database.open('admin');
   broker = await createTestBroker();
   await writeFile(join(dir, 'networks.json'), JSON.stringify({ networks: [network(variant)] }));
-  // Status changes of orders in commit order.
+  // In commit order.
   await sql`create table moved (place bigserial, order_pk uuid, status text)`.execute(admin.kysely);
   await sql`
     create function note_move() returns trigger language plpgsql security definer as $$
@@ -178,8 +178,8 @@ async function cursor(): Promise<{ seen: number; verified: number }> {
 }
 
 /**
- * Blocks of a 0.45 s chain with times in whole seconds, so that two or three share a second. Anvil repeats a time
- * if evm_setNextBlockTimestamp sets the first block's and the interval is 0.
+ * Blocks of a 0.45 s chain with times in whole seconds, so that two or three share a second. Anvil repeats a time if
+ * evm_setNextBlockTimestamp sets the first block's and the interval is 0.
  */
 async function mineSecond(time: number, blocks: number): Promise<void> {
   await callRpcBatch(anvil.rpcUrl, [
@@ -188,7 +188,7 @@ async function mineSecond(time: number, blocks: number): Promise<void> {
   ]);
 }
 
-/** Number of whole blocks in second `second` after the start. */
+/** Whole blocks in second `second` after the start. */
 function blocksIn(second: number): number {
   return Math.floor((second + 1) / BLOCK_SECONDS) - Math.floor(second / BLOCK_SECONDS);
 }
@@ -211,7 +211,6 @@ async function makeDeals(beginning: number): Promise<readonly Deal[]> {
   };
   const range = (count: number): readonly number[] => Array.from({ length: count }, (_, place) => place);
   return Promise.all([
-    // At the second of expiry, and shortly or long before it.
     ...range(10).map((i) => deal('in time, at the last moment', 40 + i * 55, 40 + i * 55)),
     ...range(10).map((i) => deal('in time', 70 + i * 53, 20 + i * 53)),
     ...range(10).map((i) => deal('in time, expiring after the downtime', 3_000, 595 - i * 60)),

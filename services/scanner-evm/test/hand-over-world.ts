@@ -43,7 +43,7 @@ export interface ChainCursor {
 
 export type HandOverWorld = Awaited<ReturnType<typeof createHandOverWorld>>;
 
-/** Three devnets with a block per second and constant payments, a database, a broker, and scanner processes. */
+/** Three devnets with a block per second and constant payments. */
 export async function createHandOverWorld() {
   const dir = await mkdtemp(join(tmpdir(), 'hand-over-'));
   const database = await createTestDatabase();
@@ -90,10 +90,10 @@ export async function createHandOverWorld() {
         },
         WAIT_MAX_MS,
       );
-      // Only now: blocks below the first cursors are not scanned.
+      // Blocks below the first cursors are not scanned.
       payments ??= payAllTheTime(anvils, addresses);
     },
-    /** Remaining seconds of the longest lease. */
+    /** Of the longest lease. */
     async leaseSecondsLeft(): Promise<number> {
       const { rows } = await sql<{ seconds: number }>`
         select max(extract(epoch from expires_at - now()))::float8 as seconds from scanner_evm.lease
@@ -101,8 +101,7 @@ export async function createHandOverWorld() {
       return rows[0]!.seconds;
     },
     /**
-     * Waits until another replica holds every chain and has seen the head at the time of the call. Returns the
-     * seconds of the slowest.
+     * Waits until another replica holds every chain and has seen the current head. Returns the seconds of the slowest.
      */
     async continued(leader: Replica): Promise<number> {
       const startedAt = performance.now();
@@ -125,7 +124,7 @@ export async function createHandOverWorld() {
       );
       return (performance.now() - startedAt) / 1_000;
     },
-    /** Blocks every address lookup, hence every round between reading and commit. Resolves when all chains wait. */
+    /** Blocks every round between reading and commit. Resolves when all chains wait. */
     holdLookups: () =>
       holdBack(admin.kysely, 'deposit_address', sql`lock table deposit_address in access exclusive mode`),
     /** Blocks every commit after its first write. Resolves when all chains wait. */
@@ -141,7 +140,7 @@ export async function createHandOverWorld() {
         WAIT_MAX_MS,
       );
     },
-    /** Payments on the chains; `recorded` must return the same. */
+    /** `recorded` must return the same. */
     truth: () => paymentsOnChains(anvils, addresses),
     async recorded(): Promise<readonly string[]> {
       const { rows } = await sql<{ line: string }>`
@@ -149,7 +148,7 @@ export async function createHandOverWorld() {
         from transfer`.execute(admin.kysely);
       return rows.map((row) => row.line).toSorted();
     },
-    /** Number of events per verified transfer; a duplicate of the same event counts once. */
+    /** Events per verified transfer; a duplicate of the same event counts once. */
     eventCounts: () => eventCounts(admin.kysely, broker),
     async close(): Promise<void> {
       await payments?.stop();
@@ -171,7 +170,7 @@ async function startChain(dir: string, chainId: number): Promise<Anvil> {
   return anvil;
 }
 
-/** Sends about three payments per block of each chain. */
+/** About three payments per block of each chain. */
 function payAllTheTime(anvils: readonly Anvil[], addresses: readonly string[]): { stop(): Promise<void> } {
   let isStopped = false;
   let amount = 0n;
@@ -232,7 +231,7 @@ async function eventCounts(db: Db, broker: TestBroker): Promise<readonly number[
   return [...counts.values()];
 }
 
-/** Takes a lock and resolves when a statement of every chain waits for it. */
+/** Resolves when a statement of every chain waits for the lock. */
 async function holdBack(
   db: Db,
   table: string,
@@ -275,7 +274,6 @@ async function startProcess(name: string, env: Readonly<Record<string, string>>)
       const counts = [...text.matchAll(/^opentill_scanner_refused_commits_total\{.*\} (\d+)$/gm)];
       return counts.reduce((sum, found) => sum + Number(found[1]), 0);
     },
-    /** Detail of each chain in its health check. */
     async details(): Promise<readonly string[]> {
       const body = (await (await get('/readyz')).json()) as { checks: Record<string, { detail?: string }> };
       return CHAINS.flatMap(({ chain }) => body.checks[chain]?.detail ?? []);

@@ -4,7 +4,7 @@ import type { ChainCursor, HandOverWorld, Replica } from './hand-over-world.ts';
 
 export const CONTINUED_WITHIN_SECONDS = 10;
 
-/** Kills the leader; the other replica must continue. Returns the seconds this took. */
+/** The other replica must continue. Returns the seconds this took. */
 export async function killLeader(world: HandOverWorld, leader: Replica): Promise<number> {
   leader.signal('SIGKILL');
   expect(await world.leaseSecondsLeft()).toBeLessThan(CONTINUED_WITHIN_SECONDS);
@@ -24,7 +24,7 @@ export async function freezeLeaderBeforeCommit(world: HandOverWorld, leader: Rep
   expect(await leader.refusedCommits()).toBe(world.chains);
 }
 
-/** Freezes the leader in the middle of its commits. Its locks must not block the other replica for long. */
+/** In the middle of its commits. Its locks must not block the other replica for long. */
 export async function freezeLeaderInCommit(world: HandOverWorld, leader: Replica): Promise<void> {
   const held = await world.holdCommits();
   leader.signal('SIGSTOP');
@@ -33,7 +33,7 @@ export async function freezeLeaderInCommit(world: HandOverWorld, leader: Replica
   await expectNoWritesAfterWakeUp(world, leader);
 }
 
-/** Checks that a woken replica writes no row: the fencing tokens stay the other's, and cursors only grow. */
+/** The fencing tokens stay the other's, and cursors only grow. */
 async function expectNoWritesAfterWakeUp(world: HandOverWorld, woken: Replica): Promise<void> {
   const taken = await world.cursors();
   const tokens = taken.map(({ token }) => token);
@@ -56,7 +56,7 @@ async function expectNoWritesAfterWakeUp(world: HandOverWorld, woken: Replica): 
   });
 }
 
-/** Checks that no payment is missing or duplicated and that each had one event. */
+/** No payment is missing or duplicated, and each had one event. */
 export async function expectNoGapNoDouble(world: HandOverWorld): Promise<void> {
   // The number of payments depends on the machine.
   await waitUntil('enough was paid', async () => (await world.truth()).length > 20, 60_000);

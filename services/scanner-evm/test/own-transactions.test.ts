@@ -13,8 +13,8 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import { CHAIN, createScannerWorld, type Replica, type ScannerWorld } from './scanner-harness.ts';
 
 /*
- * Outcomes of own transactions on a devnet with real receipts and reorganisations. Each transaction is stored before it
- * is sent, like the signer does. The crediting depth is 3.
+ * Real receipts and reorganisations of a devnet. Each transaction is stored before it is sent, like the signer does.
+ * The crediting depth is 3.
  */
 
 const OWNER = devAccount(0);
@@ -24,7 +24,7 @@ const hotAddress = HOT.address.toLowerCase();
 let world: ScannerWorld;
 let signer: Database;
 let replica: Replica;
-/** A token whose transfer returns true without moving tokens. */
+/** Its transfer returns true without moving tokens. */
 let odd: string;
 
 beforeAll(async () => {
@@ -60,7 +60,7 @@ interface Payout {
 const transferCall = (to: string, amount: bigint): string =>
   contractInterface('UsdcLike').encodeFunctionData('transfer', [to, amount]);
 
-/** Signs and stores a payout of the hot wallet; a null `token` pays native coin. */
+/** From the hot wallet; a null `token` pays native coin. */
 async function sign(
   options: { readonly token?: string | null; readonly to?: string; readonly amount?: bigint } = {},
 ): Promise<Payout> {
@@ -104,7 +104,6 @@ async function mineAndFollow(blocks = 1): Promise<void> {
   await world.caughtUp();
 }
 
-/** Compares the record with the node's receipt. */
 async function expectAsOnChain({ txHash }: Payout): Promise<void> {
   const receipt = await callRpc<Record<string, string>>(world.anvil.rpcUrl, 'eth_getTransactionReceipt', [
     txHash,
@@ -128,7 +127,7 @@ async function expectAsOnChain({ txHash }: Payout): Promise<void> {
   ]);
 }
 
-/** Changes a setting of the USDT contract in a separate block. */
+/** In a separate block. */
 async function configureUsdt(method: string, ...methodArguments: unknown[]): Promise<void> {
   const { rpcUrl } = world.anvil;
   const fromKey = OWNER.privateKey;
@@ -285,7 +284,7 @@ describe('two sources, one with wrong receipts', () => {
 
   type Receipt = Readonly<Record<string, unknown>> | null;
 
-  /** A scanner with the real node and one that changes the receipt of a transaction until events otherwise. */
+  /** The real node, and one that changes a transaction's receipt until events otherwise. */
   async function scanWithWrongReceipt(
     place: 'first' | 'second',
     txHash: string,

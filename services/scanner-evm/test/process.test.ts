@@ -15,7 +15,6 @@ const running = new Set<ScannerProcess>();
 
 interface ScannerProcess {
   readonly child: ChildProcess;
-  /** Output so far. */
   output(): string;
   /** Exit code, or the signal that ended it. */
   readonly ended: Promise<number | string>;

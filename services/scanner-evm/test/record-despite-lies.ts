@@ -3,7 +3,7 @@ import { reorg } from '@opentill/devnets/evm/start-evm-devnet';
 import { createLyingRpcProxy } from '@opentill/testkit/lying-rpc-proxy';
 import type { ScannerWorld } from './scanner-harness.ts';
 
-/** Scans `blocks` blocks with a payment each and a reorganisation after every eighth, through a Byzantine node. */
+/** A payment in each block and a reorganisation after every eighth, through a Byzantine node. */
 export async function recordThroughByzantineNode(world: ScannerWorld, blocks: number): Promise<void> {
   const proxy = await createLyingRpcProxy({
     upstreamUrl: world.anvil.rpcUrl,

@@ -7,7 +7,7 @@ import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import type { ScannerWorld } from './scanner-harness.ts';
 
-/** Checks that the scanner recorded exactly the payments of the chain and verified them up to its cursor. */
+/** Exactly the payments of the chain are recorded, and verified up to the cursor. */
 export async function expectAgreement(world: ScannerWorld): Promise<void> {
   await world.caughtUp();
   expect(await world.recorded('DETECTED', 'VERIFIED')).toEqual(await world.paymentsOnChain());
@@ -16,9 +16,9 @@ export async function expectAgreement(world: ScannerWorld): Promise<void> {
   expect(await world.recorded('VERIFIED')).toEqual(onChain.filter((payment) => payment.height <= verified));
 }
 
-/** Tests one reorganisation per depth. A replica must be scanning the world. */
+/** One reorganisation per depth. A replica must be scanning the world. */
 export function describeReorganisations(worldOf: () => ScannerWorld, depths: readonly number[]): void {
-  /** A raw payment that can be mined in any branch, because its sender has no other transactions. */
+  /** Can be mined in any branch, because its sender has no other transactions. */
   async function rawPayment(
     { anvil, usdt }: ScannerWorld,
     account: number,

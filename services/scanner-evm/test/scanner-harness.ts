@@ -29,7 +29,7 @@ const CHAIN_ID = 11155111;
 
 export type Replica = ReplicaOf<ScannerApp>;
 
-/** A payment from the chain or the database. */
+/** From the chain or the database. */
 export interface Payment {
   readonly tx: string;
   readonly to: string;
@@ -40,7 +40,7 @@ export interface Payment {
 
 export type ScannerWorld = Awaited<ReturnType<typeof createScannerWorld>>;
 
-/** Starts an anvil with the development tokens that mines only by `mine`. */
+/** An anvil with the development tokens that mines only by `mine`. */
 export async function startTokenChain(
   dir: string,
   options: Pick<AnvilOptions, 'chainId'> & Partial<AnvilOptions>,
@@ -85,10 +85,10 @@ export async function createScannerWorld(
     ...world,
     anvil,
     usdt,
-    /** Sends a USDT payment; the next `mine` includes it. */
+    /** The next `mine` includes it. */
     pay: (to: string, amount: bigint, account = 1) =>
       payToken({ rpcUrl, token: usdt, fromKey: devAccount(account).privateKey, to, amountBaseUnits: amount }),
-    /** Sends many transfers in one transaction. */
+    /** In one transaction. */
     payMany: (items: readonly { readonly to: string; readonly amount: bigint }[]) =>
       callContract({
         rpcUrl,
@@ -100,7 +100,7 @@ export async function createScannerWorld(
         gasLimit: 2_000_000n,
       }),
     mine: (blocks = 1) => mine({ rpcUrl, blocks }),
-    /** Payments to deposit addresses after the first cursor, read without the scanner's code. */
+    /** To deposit addresses after the first cursor, read without the scanner's code. */
     async paymentsOnChain(): Promise<readonly Payment[]> {
       const { rows } = await sql<{ address: string }>`select address from deposit_address`.execute(
         admin.kysely,
@@ -113,14 +113,13 @@ export async function createScannerWorld(
           .map(({ tx, to, amount, height, block }) => ({ tx, to, amount: `${amount}`, height, block })),
       );
     },
-    /** Recorded transfers in any of the states. */
     async recorded(...states: readonly string[]): Promise<readonly Payment[]> {
       const { rows } = await sql<Payment>`
         select tx_hash as tx, to_address as to, amount::text as amount, block_height as height, block_hash as block
         from transfer where state = any(${states})`.execute(admin.kysely);
       return sorted(rows);
     },
-    /** Extends leases, so that a live replica keeps the chain until it stops even if the machine stalls. */
+    /** A live replica keeps the chain until it stops even if the machine stalls. */
     async holdLeases(): Promise<void> {
       await sql`create function scanner_evm.hold_lease() returns trigger language plpgsql as $$
         begin new.expires_at = now() + interval '10 minutes'; return new; end $$`.execute(admin.kysely);
@@ -132,7 +131,7 @@ export async function createScannerWorld(
   };
 }
 
-/** Deploys a contract in a separate block. */
+/** In a separate block. */
 export async function deploy(
   rpcUrl: string,
   contract: ContractName,

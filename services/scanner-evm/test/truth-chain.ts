@@ -9,7 +9,7 @@ import { readEvmTransfers } from '@opentill/testkit/evm-transfers';
 import type { TruthChain as TruthChainOf } from '@opentill/testkit/truth-run';
 import { deploy } from './scanner-harness.ts';
 
-/** Roles of accounts. Transactions of an account with a single role fit into any branch. */
+/** Transactions of an account with a single role fit into any branch. */
 const OWNER = 0;
 const PAYERS = [1, 2, 4] as const;
 const BLACKLISTED = 3;
@@ -25,7 +25,7 @@ const TOKENS = [DEV_TOKEN_ADDRESSES.USDT, DEV_TOKEN_ADDRESSES.USDC] as const;
  */
 export type ReorgKind = 'mixed' | 'renumbered' | 'failed' | 'vanished';
 
-/** Outcomes of the transactions that reorganisations removed. */
+/** Of the transactions that reorganisations removed. */
 export interface Fates {
   readonly sameAgain: number;
   readonly renumbered: number;
@@ -33,7 +33,7 @@ export interface Fates {
   readonly vanished: number;
 }
 
-/** A seeded chain with deposits, noise and reorganisations. */
+/** Seeded, with deposits, noise and reorganisations. */
 export interface TruthChain extends TruthChainOf {
   /** Mines the blocks it needs and replaces the last `depth` blocks. */
   reorganise(kind: ReorgKind, depth: number): Promise<void>;
@@ -50,7 +50,7 @@ interface RawReceipt {
   readonly logs: readonly { readonly blockHash: string; readonly logIndex: string }[];
 }
 
-/** Creates the chain of a seed on a devnet with deployed development tokens that mines only by `mine`. */
+/** On a devnet with deployed development tokens that mines only by `mine`. */
 export async function createTruthChain(rpcUrl: string, seed: number): Promise<TruthChain> {
   const random = seededRandom(seed);
   const below = (limit: number): number => Math.floor(random() * limit);
@@ -65,7 +65,7 @@ export async function createTruthChain(rpcUrl: string, seed: number): Promise<Tr
 
   const ours: string[] = [];
   const strangers = Array.from({ length: 100 }, anEvmAddress);
-  /** Transactions of the last blocks, oldest block first. */
+  /** In the last blocks, oldest block first. */
   let recent: (readonly Sent[])[] = [];
   let pooled: Sent[] = [];
   const takenBack: { readonly before: RawReceipt; readonly hash: string }[] = [];
@@ -93,7 +93,7 @@ export async function createTruthChain(rpcUrl: string, seed: number): Promise<Tr
   const call = (contract: ContractName, method: string, args: readonly unknown[]): string =>
     contractInterface(contract).encodeFunctionData(method, args);
 
-  /** Sends many transfers in one transaction, sometimes with a duplicate. */
+  /** Many transfers in one transaction, sometimes with a duplicate. */
   async function spray(): Promise<void> {
     const items: (readonly [string, string, bigint])[] = [];
     for (let left = 3 + below(7); left > 0; left -= 1) {
@@ -132,7 +132,6 @@ export async function createTruthChain(rpcUrl: string, seed: number): Promise<Tr
     await seal();
   }
 
-  /** Mines a block with the pooled transactions. */
   async function seal(): Promise<void> {
     await mine({ rpcUrl, blocks: 1 });
     recent = [...recent, pooled].slice(-12);

@@ -6,8 +6,8 @@ const ATTEMPTS_MAX = 50;
 const BLOCKS_MAX = 50;
 
 /**
- * Reads logs from its cursor to the head and retries after errors. Starts above `height`; `isOurs` identifies
- * deposit addresses.
+ * Reads logs from its cursor to the head and retries after errors. Starts above `height`; `isOurs` identifies deposit
+ * addresses.
  */
 export function createNaiveScanner(options: {
   readonly rpcUrl: string;
@@ -19,7 +19,7 @@ export function createNaiveScanner(options: {
   const credited = new Set<string>();
   let cursor = options.height;
 
-  /** Retries after any error, with fewer blocks each time, because some errors require that. */
+  /** With fewer blocks each time, because some errors require that. */
   async function retry<T>(call: (attempt: number) => Promise<T>): Promise<T> {
     for (let attempt = 0; ; attempt += 1) {
       try {

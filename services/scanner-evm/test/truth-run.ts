@@ -25,17 +25,17 @@ import { createNaiveScanner } from './truth-naive.ts';
 export interface TruthPlan extends Plan {
   /** Added to FAULTS. */
   readonly faults?: Partial<Record<RpcFault, number>>;
-  /** For controls: a scanner without one of its checks, whose events are not compared. Default: the real service. */
+  /** For controls: a scanner without one of its checks, whose events are not compared. */
   readonly crippled?: (reader: ChainReader) => ChainReader;
 }
 
 export interface TruthFindings extends Findings {
   readonly fates: Fates;
-  /** Injected faults of each source. */
+  /** Per source. */
   readonly injectedFaults: readonly LyingRpcProxy['injected'][];
 }
 
-/** Probability of each fault per request, call or answer. The rarest do not occur in every run. */
+/** Probability per request, call or answer. The rarest do not occur in every run. */
 export const FAULTS: Readonly<Record<RpcFault, number>> = {
   rateLimited: 0.005,
   connectionReset: 0.02,

@@ -8,7 +8,7 @@ import { FAULTS, runTruth, type TruthFindings, type TruthPlan } from './truth-ru
 const TEST_TIMEOUT_MS = 240_000;
 const LONG = { blocks: 300, reorgs: 15, sources: 2 } as const;
 
-/** Checks the results of a run, and that all kinds of reorganisations occurred. */
+/** All kinds of reorganisations occurred. */
 function expectReorganised(findings: TruthFindings, atLeast = { deposits: 1_000, orphanings: 10 }): void {
   expectTruth(findings, atLeast.deposits);
   expect(findings.orphanings).toBeGreaterThanOrEqual(atLeast.orphanings);
@@ -16,7 +16,6 @@ function expectReorganised(findings: TruthFindings, atLeast = { deposits: 1_000,
   expect(Math.min(renumbered, failed, vanished)).toBeGreaterThan(0);
 }
 
-/** Checks that every source injected the log faults. */
 function expectLogFaults({ injectedFaults }: TruthFindings): void {
   for (const injected of injectedFaults) {
     expect(Object.keys(injected)).toEqual(
@@ -91,7 +90,7 @@ describe('300 blocks, 15 reorganisations and 1,000 deposits', () => {
   );
 });
 
-/** A reader that trusts the logs of one source and requests no receipts. */
+/** Trusts the logs of one source and requests no receipts. */
 function withTrustedLogs(reader: ChainReader): ChainReader {
   return {
     ...reader,

@@ -4,7 +4,6 @@ import type { Deposit } from '@opentill/testkit/transfer-audit';
 import type { ScannerWorld } from './scanner-world.ts';
 import type { TruthChain } from './truth-chain.ts';
 
-/** Recorded deposits in this state. */
 export async function recorded(world: ScannerWorld, state: string): Promise<readonly Deposit[]> {
   const { rows } = await sql<Deposit>`
     select tx_hash as tx, position, contract_address as token, to_address as "to", amount::text as amount,
@@ -14,7 +13,7 @@ export async function recorded(world: ScannerWorld, state: string): Promise<read
   return sorted(rows);
 }
 
-/** Checks that exactly the deposits of the chain are recorded, all verified. */
+/** Exactly the deposits of the chain are recorded, all verified. */
 export async function expectTruth(world: ScannerWorld, chain: TruthChain): Promise<void> {
   await world.caughtUp();
   expect(await recorded(world, 'VERIFIED')).toEqual(sorted(chain.truth()));

@@ -1,7 +1,7 @@
 import type { SuiFault, SuiNode } from '@opentill/devnets/sui/start-sui-devnet';
 import { seededRandom } from '@opentill/testkit/seeded-random';
 
-/** Faults that a node may have for some checkpoints. */
+/** For some checkpoints. */
 export const NODE_FAULTS = [
   'cut',
   'drop',
@@ -19,14 +19,14 @@ export const NODE_FAULTS = [
 ] as const;
 export type NodeFault = (typeof NODE_FAULTS)[number];
 
-/** A node with seeded faults: at times, for some checkpoints, one or two kinds. */
+/** One or two kinds of seeded faults, at times and for some checkpoints. */
 export interface ByzantineNode {
   readonly url: string;
-  /** Call before each checkpoint with its number and the addresses that may be paid in it. */
+  /** Before each checkpoint, with its number and the addresses that may be paid in it. */
   next(checkpoint: number, ours: readonly string[]): void;
-  /** Clears all faults permanently. */
+  /** Permanently. */
   clear(): void;
-  /** Stops answering until `revive`. */
+  /** Until `revive`. */
   kill(): void;
   revive(): void;
   readonly injected: Readonly<Partial<Record<NodeFault, number>>>;
@@ -36,8 +36,8 @@ const CHANCE = 0.4;
 const LASTS_MAX = 3;
 
 /**
- * `place` is the node's index: per address only one node gives wrong answers, because identical wrong answers of
- * two cannot be detected. `isAlone` omits the faults that only a second source reveals.
+ * `place` is the node's index: per address only one node gives wrong answers, because identical wrong answers of two
+ * cannot be detected. `isAlone` omits the faults that only a second source reveals.
  */
 export function createByzantineNode(
   node: SuiNode,

@@ -12,7 +12,7 @@ export type Replica = ReplicaOf<ScannerApp>;
 
 export type ScannerWorld = Awaited<ReturnType<typeof createScannerWorld>>;
 
-/** A devnet that creates checkpoints on request, a database and a broker. */
+/** Creates checkpoints on request. */
 export async function createScannerWorld(
   options: Partial<SuiDevnetOptions> & { readonly network?: Partial<NetworkConfig> } = {},
 ) {

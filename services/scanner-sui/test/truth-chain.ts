@@ -5,33 +5,31 @@ import { createSuiPaying, suiPayersOf, type PayOptions, type SuiOutput } from '@
 import type { Deposit } from '@opentill/testkit/transfer-audit';
 import type { TruthChain as TruthChainOf } from '@opentill/testkit/truth-run';
 
-/** Transactions of customers, exchanges and thieves. */
+/** By customers, exchanges and thieves. */
 export type PaymentKind =
   | 'coin'
   /** Into the address balance, without creating a coin. */
   | 'intoBalance'
   /** Coin and balance in one transaction: one deposit. */
   | 'twice'
-  /** One transaction pays three of our addresses in two coins. */
+  /** Three of our addresses in two coins. */
   | 'batch'
   | 'native'
   /** Without gas cost, so that only the payment changes balances. */
   | 'gasless'
   /** Also gasless: a sender pays itself, and no balance changes. */
   | 'toHimself'
-  /**
-   * Has a gas cost, which the sender takes out of a shared object. It transfers an empty coin, and no balance changes.
-   */
+  /** The sender takes the gas cost out of a shared object. Transfers an empty coin, so no balance changes. */
   | 'gasTakenBack'
   | 'failed'
   | 'ofNothing';
 
-/** A chain with payments to our addresses and transactions that only resemble them. */
+/** With payments to our addresses and transactions that only resemble them. */
 export interface TruthChain extends TruthChainOf {
-  /** Sends a transaction of a kind to an address; the next `checkpoint` includes it. */
+  /** The next `checkpoint` includes it. */
   send(kind: PaymentKind, to: string): Promise<void>;
   truth(): readonly Deposit[];
-  /** Number of transactions sent by kind. */
+  /** By kind. */
   readonly sent: Readonly<Record<string, number>>;
 }
 

@@ -4,9 +4,9 @@ import type { NaiveScanner } from '@opentill/testkit/truth-run';
 const TRIES = 3;
 
 /**
- * A naive scanner: reads each checkpoint up to one node's head, takes all receipts of addresses for payments
- * whatever the transaction's status, and skips a checkpoint after an empty answer. Starts above `height`; `isOurs`
- * identifies deposit addresses. Credits are `transaction address coin amount`.
+ * Reads each checkpoint up to one node's head, takes all receipts of addresses for payments whatever the transaction's
+ * status, and skips a checkpoint after an empty answer. Starts above `height`; `isOurs` identifies deposit addresses.
+ * Credits are `transaction address coin amount`.
  */
 export function createNaiveScanner(options: {
   readonly url: string;

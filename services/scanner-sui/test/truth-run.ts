@@ -16,7 +16,7 @@ export interface TruthPlan extends Plan {
 
 export interface TruthFindings extends Findings {
   readonly sent: TruthChain['sent'];
-  /** Injected faults of each node. */
+  /** Per node. */
   readonly injectedFaults: readonly ByzantineNode['injected'][];
 }
 

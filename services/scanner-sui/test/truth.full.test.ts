@@ -17,7 +17,7 @@ const KINDS = [
   'ofNothing',
 ];
 
-/** Checks the results of a run, and that all kinds of transactions occurred. */
+/** All kinds of transactions occurred. */
 function expectEveryKind(findings: TruthFindings, deposits = 150): void {
   expectTruth(findings, deposits);
   expect(Object.keys(findings.sent)).toEqual(expect.arrayContaining(KINDS));

@@ -85,7 +85,7 @@ describe('deposits', () => {
     const detected = await recorded('DETECTED');
     expect(detected.filter(({ to }) => to === thrice)).toHaveLength(3);
     expect(new Set(detected.map(({ tx }) => tx)).size).toBe(1);
-    // The TRX arrived, but the gateway does not record it: only nodes configured for it keep internal transactions.
+    // The TRX arrived, but only nodes configured for it keep internal transactions.
     const account = await fetch(`${world.devnet.url}/wallet/getaccount`, {
       method: 'POST',
       body: JSON.stringify({ address: internal, visible: true }),

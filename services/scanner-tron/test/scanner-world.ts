@@ -11,7 +11,7 @@ export type Replica = ReplicaOf<ScannerApp>;
 
 export type ScannerWorld = Awaited<ReturnType<typeof createScannerWorld>>;
 
-/** A devnet that mines on request, a database and a broker. */
+/** Mines on request. */
 export async function createScannerWorld(
   options: Partial<TronDevnetOptions> & { readonly network?: Partial<NetworkConfig> } = {},
 ) {

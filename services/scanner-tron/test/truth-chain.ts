@@ -8,7 +8,7 @@ import type { Deposit } from '@opentill/testkit/transfer-audit';
 import type { TruthChain as TruthChainOf } from '@opentill/testkit/truth-run';
 import { TronWeb } from 'tronweb';
 
-/** Transactions of customers, exchanges and thieves. */
+/** By customers, exchanges and thieves. */
 export type PaymentKind =
   | 'transfer'
   /** The call data has extra bytes after the arguments. */
@@ -22,16 +22,16 @@ export type PaymentKind =
   | 'outOfEnergy'
   | 'trx';
 
-/** A chain with payments to our addresses and transactions that only resemble them. */
+/** With payments to our addresses and transactions that only resemble them. */
 export interface TruthChain extends TruthChainOf {
-  /** Sends a transaction of a kind to an address; the next `mine` includes it. */
+  /** The next `mine` includes it. */
   send(kind: PaymentKind, to: string): Promise<void>;
-  /** Sends one contract transaction with `times` transfers of a token to one address. */
+  /** One contract transaction with `times` transfers of a token to one address. */
   sendOwn(to: string, times: number): Promise<void>;
-  /** Sends TRX from a running contract: visible only as an internal transaction. @returns sun */
+  /** Visible only as an internal transaction. Returns sun. */
   sendTrxByContract(to: string): Promise<bigint>;
   reorganise(depth: number, drop: boolean): Promise<void>;
-  /** Number of transactions sent by kind. */
+  /** By kind. */
   readonly sent: Readonly<Record<string, number>>;
 }
 

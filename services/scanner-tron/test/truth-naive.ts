@@ -29,8 +29,8 @@ const JUMP_MAX = 1_000;
 const TRANSFER = 'a9059cbb';
 
 /**
- * A naive scanner: reads each block up to the head, takes call data of transfers for payments, and skips a block
- * after an empty answer. Starts above `height`; `isOurs` identifies deposit addresses.
+ * Reads each block up to the head, takes call data of transfers for payments, and skips a block after an empty answer.
+ * Starts above `height`; `isOurs` identifies deposit addresses.
  */
 export function createNaiveScanner(options: {
   readonly url: string;

@@ -13,8 +13,8 @@ import { createTruthChain, type TruthChain } from './truth-chain.ts';
 import { createNaiveScanner } from './truth-naive.ts';
 
 /**
- * Reorganisations have depths 1 to 4 and alternately drop or re-mine transactions. In an outage the first source
- * is the only one, so it has only faults that a single source can reveal.
+ * Reorganisations have depths 1 to 4 and alternately drop or re-mine transactions. In an outage the first source is the
+ * only one, so it has only faults that a single source can reveal.
  */
 export interface TruthPlan extends Plan {
   /** Added to FAULTS. */
@@ -23,13 +23,13 @@ export interface TruthPlan extends Plan {
 
 export interface TruthFindings extends Findings {
   readonly sent: TruthChain['sent'];
-  /** Injected faults of each source. */
+  /** Per source. */
   readonly injectedFaults: readonly LyingTronProxy['injected'][];
 }
 
 /**
- * Probability of each fault per request or answer. A block takes two requests, so a few blocks take many. Rate limits
- * are rare: the reader slows down for minutes after each, and these blocks come ten times as fast as on TRON.
+ * Probability per request or answer. A block takes two requests. Rate limits are rare: the reader slows down for
+ * minutes after each, and these blocks come ten times as fast as on TRON.
  */
 export const FAULTS: Readonly<Record<TronNodeFault, number>> = {
   rateLimited: 0.0006,
@@ -64,7 +64,7 @@ const WITHOUT_UNDETECTABLE: Partial<Record<TronNodeFault, number>> = {
   inventedLog: 0,
   inventedSuccess: 0,
 };
-/** Number of blocks that are seen but not solid. */
+/** Blocks that are seen but not solid. */
 export const SOLID_LAG = 6;
 const REORG_DEPTH_MAX = 4;
 const SETTLE_MAX_MS = 180_000;

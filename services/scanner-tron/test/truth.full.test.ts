@@ -15,7 +15,7 @@ const KINDS = [
   'trx',
 ];
 
-/** Checks the results of a run, and that all kinds of transactions occurred. */
+/** All kinds of transactions occurred. */
 function expectEveryKind(findings: TruthFindings, deposits = 150): void {
   expectTruth(findings, deposits);
   expect(findings.orphanings).toBeGreaterThan(0);
