@@ -38,7 +38,6 @@ export function batchBody(requests: readonly RpcRequest[]): unknown {
   return calls.length === 1 ? calls[0] : calls;
 }
 
-/** If true, parsing can wait until the caller needs it. */
 export function hasNoErrorSign({ status, body }: HttpAnswer, requests: readonly RpcRequest[]): boolean {
   const brackets = requests.length === 1 ? '{}' : '[]';
   return (

@@ -16,9 +16,8 @@ export type UnconfirmedTimes = ReadonlyMap<BlockHash, BlockHeader>;
 const NONE: BlockTimes = new Map();
 
 /**
- * Blocks of the candidates whose time only one source has reported. The verified pass reads the first and last block of
- * a range from two sources, those between from one. Their linked hashes are certain, their times are not. The time
- * decides whether an order is paid in time.
+ * Blocks of the candidates whose time only one source has reported: the verified pass reads the inner blocks of a range
+ * from one source. Their linked hashes are certain, their times are not, and decide if an order is paid in time.
  */
 export function unconfirmedTimesOf(
   { native }: Pick<Reading, 'native'>,
@@ -33,7 +32,6 @@ export function unconfirmedTimesOf(
   return new Map(unconfirmed.map((header) => [header.hash, header]));
 }
 
-/** Throws BLOCK_NOT_FOUND, or INCONSISTENT_ANSWER for another block. */
 export async function readTimes(
   source: Pick<EvmClient, 'batch'>,
   hashes: readonly BlockHash[],

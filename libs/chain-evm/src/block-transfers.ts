@@ -18,10 +18,7 @@ export interface BlockTransfers {
 /** Every requested header has an entry. */
 export type TransfersByBlock = ReadonlyMap<BlockHash, BlockTransfers>;
 
-/**
- * Throws INCONSISTENT_ANSWER for a malformed log, a log of another block, and two different logs at one position. An
- * identical duplicate counts once.
- */
+/** Throws INCONSISTENT_ANSWER for a malformed log, a log of another block, and two different logs at one position. */
 export function transfersByBlock(
   tokens: ReadonlySet<string>,
   headers: readonly EvmHeader[],

@@ -30,9 +30,9 @@ export interface BloomedLog {
 }
 
 export interface BloomFit {
-  /** The logs set every bit of the filter. False: at least one log is missing. */
+  /** False: at least one log is missing. */
   readonly isExplained: boolean;
-  /** The filter excludes one of the logs: no transaction of the block emitted it. */
+  /** No transaction of the block emitted one of the logs. */
   readonly isExceeded: boolean;
 }
 

@@ -22,7 +22,6 @@ export interface NetworkCheck {
   readonly readsBlocks?: boolean;
 }
 
-/** Checks chain, tokens and methods of every source. Throws as checkSources does. */
 export async function checkNetwork(
   sources: EvmSources,
   check: NetworkCheck,

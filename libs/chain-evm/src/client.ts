@@ -20,7 +20,6 @@ export interface EvmClientConfig {
   readonly requestTimeoutMs?: number;
   /** A longer answer is cut off with RPC_RANGE_TOO_LARGE. @default 32 MiB */
   readonly answerBytesMax?: number;
-  /** The provider's limit; absent: learned from its rate-limit errors. */
   readonly requestsPerSecond?: number;
   readonly onExchange?: (exchange: RpcExchange) => void;
 }
@@ -38,7 +37,6 @@ const FAULTS_OF_IDENTITY: readonly ReaderErrorCode[] = [
   'WRONG_CHAIN',
 ];
 
-/** A JSON-RPC client for one URL. Opens no connection until the first call. */
 export function createEvmClient(config: EvmClientConfig): EvmClient {
   const endpoint = new URL(config.url).host;
   const timeoutMs = config.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;

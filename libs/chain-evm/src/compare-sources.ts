@@ -18,7 +18,6 @@ export interface OwnAccount {
 
 /** The same requests answered by another source, not decoded yet. */
 export interface PeerAnswers {
-  /** Only where the native coin is read. */
   readonly blocks: RawAnswer | undefined;
   /** Answers to `logRequests`, or to its last request when even one block has too many logs. */
   readonly logs: RawAnswer;
@@ -35,10 +34,7 @@ export interface SourceDifference {
 
 const NONE: ReadonlySet<BlockHash> = new Set();
 
-/**
- * Nodes of the same software return equal bytes; then nothing is decoded twice. Throws a reader error when the second
- * source's answers are malformed.
- */
+/** Nodes of the same software return equal bytes; then nothing is decoded twice. */
 export function compareSources(reading: Reading, own: OwnAccount, peer: PeerAnswers): SourceDifference {
   const { headers, byBlock } = own.account;
   const last = headers.at(-1);

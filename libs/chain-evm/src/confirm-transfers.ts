@@ -144,7 +144,6 @@ async function readEvidences(
   return evidences;
 }
 
-/** Undefined when the node has none; throws INCONSISTENT_ANSWER for the receipt of another transaction. */
 export function checkedReceipt(txHash: TxHash, raw: unknown, hasStateSync: boolean): EvmReceipt | undefined {
   if (raw === null) return undefined;
   const receipt = decodeReceipt(raw, hasStateSync);

@@ -23,7 +23,6 @@ export interface EvmHeader extends BlockHeader {
   readonly transactions: readonly unknown[];
 }
 
-/** Hash and addresses in lower case. */
 export interface EvmTransaction {
   readonly txHash: TxHash;
   readonly blockHash: BlockHash;
@@ -95,7 +94,7 @@ export function decodeInteger(raw: unknown, what: string): number {
   return value <= Number.MAX_SAFE_INTEGER ? Number(value) : malformed(what, raw);
 }
 
-/** Without transaction bodies. Throws INCONSISTENT_ANSWER for anything else, including null. */
+/** Without transaction bodies. */
 export function decodeHeader(raw: unknown): EvmHeader {
   const block = object(raw, 'block');
   return {
@@ -132,8 +131,7 @@ export function decodeTransaction(raw: unknown): EvmTransaction {
 }
 
 /**
- * Ignores the transaction list: nodes differ in whether they list the chain's own transactions (Polygon). Logs, values
- * and receipts compare the transactions that matter.
+ * Nodes differ in whether they list the chain's own transactions (Polygon), so the transaction list does not matter.
  */
 export function sameHeader(a: EvmHeader, b: EvmHeader): boolean {
   return (
@@ -149,7 +147,6 @@ export function plainHeader({ height, hash, parentHash, timeSeconds }: EvmHeader
   return { height, hash, parentHash, timeSeconds };
 }
 
-/** Throws INCONSISTENT_ANSWER for wrong JSON types and for logs that a reorganisation removed. */
 export function decodeLog(raw: unknown): EvmLog {
   const log = object(raw, 'log');
   if (log['removed'] === true) malformed('a removed log', raw);

@@ -7,7 +7,6 @@ import type { EvmClient, RpcExchange } from './rpc-call.ts';
 
 /** `batch` and `ask` use only this URL, without fail-over. */
 export interface EvmSource extends EvmClient, Source {
-  /** Blocks per eth_getLogs request to this URL. */
   readonly blockRange: CallSize;
 }
 

@@ -25,9 +25,8 @@ export interface ComparedAccount {
 export type Failures = Map<EvmSource, unknown>;
 
 /**
- * Asks two sources at once and replaces one that fails. Accepts a single source only where `acceptsSingle` permits;
- * otherwise throws the reason why there is no second. RPC_RANGE_TOO_LARGE of any source ends it, unless the range is a
- * single block.
+ * Asks two sources at once and replaces one that fails. Accepts a single source only where `acceptsSingle` permits.
+ * RPC_RANGE_TOO_LARGE of any source ends it, unless the range is a single block.
  */
 export async function readFromTwo(
   reading: Reading,
@@ -114,10 +113,7 @@ async function readHeaders(
   return timely(headers);
 }
 
-/**
- * Block times must not decrease; equal seconds are normal. The clock is no reference: a development chain may run far
- * ahead of it. With two sources, both must report the time of the last block.
- */
+/** Equal seconds are normal. The clock is no reference: a development chain may run far ahead of it. */
 function timely(headers: readonly EvmHeader[]): readonly EvmHeader[] {
   let before = 0;
   for (const { height, timeSeconds } of headers) {
@@ -131,10 +127,7 @@ function timely(headers: readonly EvmHeader[]): readonly EvmHeader[] {
   return headers;
 }
 
-/**
- * Requests to both sources: the logs, the first block and, after the logs, the last block. The blocks between are
- * linked; their times lie between those two.
- */
+/** The logs, the first block and, after the logs, the last block. The linked blocks' times lie between those two. */
 function witnessRequests(
   reading: Reading,
   range: BlockRange,

@@ -17,7 +17,6 @@ export function isLowerHex(value: unknown, from = 2): value is string {
   return isHex === 1;
 }
 
-/** Digits before `from` were already checked; see isLowerHex. */
 export function isWord(value: unknown, from = 2): value is string {
   return typeof value === 'string' && value.length === WORD_LENGTH && isLowerHex(value, from);
 }

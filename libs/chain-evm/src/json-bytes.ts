@@ -92,8 +92,8 @@ export function afterSimpleValue(bytes: Buffer, at: number): number {
 }
 
 /**
- * Fields of the object that begins here, for reading the following objects. A simple value without a reader is skipped.
- * Undefined when it is no object, or lacks a field with a reader that is not in `mayLack`.
+ * A simple value without a reader is skipped. Undefined when it is no object, or lacks a field with a reader that is
+ * not in `mayLack`.
  */
 export function fieldsLike<N extends { readonly bytes: Buffer }>(
   bytes: Buffer,

@@ -9,8 +9,8 @@ const hexInput = Buffer.from(input.buffer);
 const views = Array.from({ length: INPUT_BYTES_MAX + 1 }, (_, length) => input.subarray(0, length));
 
 /**
- * keccak256 of at most 32 bytes, `0x` and hex. Throws TypeError for anything else. In WebAssembly it takes 1 µs, in
- * JavaScript 5 to 12; it runs for every log of a chain.
+ * At most 32 bytes, `0x` and hex. In WebAssembly it takes 1 µs, in JavaScript 5 to 12; it runs for every log of a
+ * chain.
  */
 export function keccakOfWord(value: string): Uint8Array {
   const bytes = hexInput.write(value.slice(2), 'hex');

@@ -130,7 +130,6 @@ describe('readQuickReceipts', () => {
 });
 
 describe('readQuickReceipts on unusual receipts', () => {
-  /** Every object and list in the answer, with its keys. */
   function placesIn(value: unknown): [Raw, string][] {
     if (typeof value !== 'object' || value === null) return [];
     return Object.keys(value).flatMap((key) => [

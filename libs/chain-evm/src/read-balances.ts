@@ -13,9 +13,8 @@ import type { EvmSources } from './sources.ts';
 import { sourcesOfNetwork } from './sources-of-network.ts';
 
 /**
- * Numbers of the state at the end of one block, in the order of the questions. Throws a GatewayError with a
- * ReaderErrorCode: BLOCK_NOT_FOUND also when a node has pruned the block's state (isStateDiscarded), as most do after
- * some 128 blocks.
+ * Numbers of the state at the end of one block. BLOCK_NOT_FOUND also when a node has pruned the block's state
+ * (isStateDiscarded), as most do after some 128 blocks.
  */
 export interface EvmStateReader {
   balances(
@@ -88,7 +87,6 @@ export function createEvmStateReader(
   };
 }
 
-/** The last request asks for the block itself, which must be the expected one. */
 async function askCall(
   sources: EvmSources,
   questions: readonly Question[],

@@ -137,7 +137,6 @@ async function readAtOnce(
   return accountOf(headers, answers && logsReadIn(reading.tokens, headers, answers.slice(blocks.length)));
 }
 
-/** Headers first: without a bloom, logs are requested by block hash. */
 async function readByHash(
   reading: Reading,
   source: Pick<EvmClient, 'batch'>,

@@ -9,8 +9,7 @@ import type { EvmSource } from './sources.ts';
 const BLOCKS_PER_CALL = 20;
 
 /**
- * Each call's blocks are linked to the previous ones. `blocksMax` is evaluated before each call. A call that is
- * rejected as too large is repeated with half as many blocks.
+ * `blocksMax` is evaluated before each call. A call that is rejected as too large is repeated with half as many blocks.
  */
 export async function readInCalls(
   { from, to }: BlockRange,

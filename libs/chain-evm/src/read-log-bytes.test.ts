@@ -21,7 +21,6 @@ const rawHeader = (height: number): object => ({
 const HEIGHTS = [100, 101, 102];
 const headers = HEIGHTS.map((height) => decodeHeader(rawHeader(height)));
 
-/** In geth's order of fields. */
 const logAt = (height: number, logIndex: number, change: object = {}): object => ({
   address: TOKEN,
   topics: [TRANSFER_TOPIC, word(0xa11ce), word(0xb0b)],
@@ -114,8 +113,7 @@ describe('readLogBytes', () => {
     expect(readLogBytes(tokens, headers, bodyOf(logs))).toBeUndefined();
   });
 
-  // Whichever byte is lost, added or replaced: the result equals that of JSON.parse and the slow path, or there is
-  // none.
+  // Whichever byte is lost, added or replaced: the result is that of the slow path, or there is none.
   it.each<[string, (body: Buffer, at: number) => readonly Buffer[]]>([
     [
       'another byte',

@@ -65,10 +65,8 @@ interface LogReading {
 /**
  * Fast path for the usual answer: logs in order, without duplicates or blanks, in lower case, all fields in the order
  * of the first log, every log a well-formed transfer of the tokens in one of the blocks. Returns undefined for any
- * other answer, which the slow path (`transfersByBlock`) then parses. Never finds what the slow path would not find in
- * the same bytes.
- *
- * It runs for every transfer on the chain; JSON.parse and a walk over its objects take twice as long.
+ * other answer. Never finds what the slow path (`transfersByBlock`) would not find in the same bytes. It runs for every
+ * transfer on the chain; JSON.parse and a walk over its objects take twice as long.
  */
 export function readLogBytes(
   tokens: ReadonlySet<string>,

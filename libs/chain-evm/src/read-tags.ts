@@ -23,7 +23,6 @@ function notedHead(sources: EvmSources, source: EvmSource, raw: unknown): BlockH
   return head;
 }
 
-/** FINALITY_UNAVAILABLE where the source reports none. */
 export async function readFinalized(
   sources: EvmSources,
   source: EvmSource,

@@ -14,16 +14,14 @@ import type { EvmSource, EvmSources } from './sources.ts';
 
 type ByReceipts = ReadonlyMap<EvmHeader, readonly CandidateTransfer[]>;
 
-/** Answered the first requests but could not return receipts. */
 interface FailedSource {
   readonly source: EvmSource;
   readonly error: unknown;
 }
 
 /**
- * From two sources at once. Where they differ or look incomplete, the receipts of both decide and must agree. A single
- * source, where accepted, decides by its receipts. RPC_RANGE_TOO_LARGE when a provider rejects more than one block as
- * too many.
+ * Where two sources differ or look incomplete, the receipts of both decide and must agree. A single source, where
+ * accepted, decides by its receipts.
  *
  * Limits: a log that both sources omit from a block of which they return others is missed, unless the seen pass
  * recorded it. Two sources with the same wrong answer are accepted.

@@ -69,7 +69,7 @@ const FINALITY_STALE_SECONDS = 20 * 60;
 
 /**
  * Two kinds of payment stay unseen: a log that all sources omit from a block of which they return others, and native
- * coin that a contract sends. Throws TypeError for a network without chain id, or for a malformed token contract.
+ * coin that a contract sends.
  */
 export function createEvmReader(network: EvmNetwork, deps: EvmReaderDeps = {}): ChainReader {
   const { chain, wsUrl } = network;
@@ -159,7 +159,6 @@ function readingOf(
   };
 }
 
-/** Each call uses one source, so it is consistent; the next may use another. */
 function readFromOne(
   sources: EvmSources,
   range: BlockRange,

@@ -13,7 +13,6 @@ const CHAIN_ID = 1337;
 const TRANSFER = new Interface(['function transfer(address,uint256)']);
 const hex = (value: bigint | number) => `0x${value.toString(16)}`;
 
-/** A transaction as a node lists it in a block. */
 async function listed(fields: TransactionLike = {}, key = KEY): Promise<Record<string, unknown>> {
   const raw = await key.signTransaction({
     type: 2,
@@ -86,7 +85,6 @@ describe('recoverTransaction', () => {
     ['v', '0x9'],
   ])('rejects an answer with a changed %s', async (field, value) => {
     let answer = await listed();
-    // The parity may be 0 or 1; the other value is wrong.
     if (field === 'v') answer = { ...answer, v: answer['v'] === '0x0' ? '0x1' : '0x0' };
     else answer = { ...answer, [field]: value };
     expect(() => recover(answer)).toThrow(expect.objectContaining({ code: 'INCONSISTENT_ANSWER' }));

@@ -17,7 +17,6 @@ export type TransactionAim =
     }
   /** No coin, from the wallet to itself. */
   | { readonly kind: 'NOTHING' }
-  /** Anything that this gateway does not sign. */
   | { readonly kind: 'OTHER' };
 
 export interface RecoveredTransaction {
@@ -26,7 +25,6 @@ export interface RecoveredTransaction {
   readonly raw: Uint8Array;
   readonly nonce: number;
   readonly aim: TransactionAim;
-  /** Only for a transaction of the kind that this gateway signs. */
   readonly terms: FeeTerms | undefined;
 }
 
@@ -52,8 +50,8 @@ const EIP_1559 = '0x2';
 const WORD_DIGITS = 64;
 
 /**
- * Rebuilds the signed bytes from the fields that a node returns. INCONSISTENT_ANSWER unless their hash is the
- * transaction's and their signature the wallet's. One node is enough: it cannot forge the signature.
+ * INCONSISTENT_ANSWER unless the rebuilt bytes have the transaction's hash and the wallet's signature. One node is
+ * enough: it cannot forge the signature.
  */
 export function recoverTransaction(answer: unknown, wallet: Address, chainId: number): RecoveredTransaction {
   const rpc = answer as RpcTransaction;

@@ -11,7 +11,6 @@ import type { EvmClient, RpcExchange } from './rpc-call.ts';
 
 export type { EvmSource, SourceChange };
 
-/** `run` passes `options` to `source.batch`. */
 export type EvmSources = Sources<EvmSource>;
 
 export interface EvmSourcesConfig extends Omit<SourcesConfig<EvmSource>, 'createSources' | 'readHead'> {
@@ -21,7 +20,6 @@ export interface EvmSourcesConfig extends Omit<SourcesConfig<EvmSource>, 'create
   readonly chainId: number;
   /** Blocks per eth_getLogs, even if an endpoint permits more. */
   readonly maxBlockRange: number;
-  /** A longer answer is cut off. @default 32 MiB */
   readonly answerBytesMax?: number;
   readonly onExchange?: (exchange: RpcExchange) => void;
   readonly createClient?: (endpoint: RpcEndpoint, onExchange: (exchange: RpcExchange) => void) => EvmClient;

@@ -1,14 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface HeadSubscription {
-  /** `ws:` or `wss:`. */
   readonly url: string;
   /** A connection without messages for 20 blocks (at least 30 s) is closed. */
   readonly blockTimeMs: number;
   /** Delay before reconnecting, doubled after each failure up to 30 s; half of it is random. @default 1000 */
   readonly reconnectMs?: number;
   readonly silenceMs?: number;
-  /** In [0, 1). @default Math.random */
   readonly random?: () => number;
 }
 
@@ -20,8 +18,8 @@ const SILENCE_BLOCKS = 20;
 const MESSAGE_CHARACTERS_MAX = 1_000_000;
 
 /**
- * Calls `onHead` for every `newHeads` notice, and after each connect, since heads may have been missed. Resolves when
- * `signal` is aborted and never rejects. Retries an invalid URL or a server without subscriptions as well.
+ * Calls `onHead` for every `newHeads` notice, and after each connect, since heads may have been missed. Never rejects:
+ * retries an invalid URL or a server without subscriptions as well.
  */
 export async function subscribeHeads(
   subscription: HeadSubscription,

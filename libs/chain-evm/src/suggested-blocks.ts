@@ -7,9 +7,8 @@ const OF_RESULTS = /\b(?:results|logs|bytes|response size)\b/i;
 const NUMBER = /(\d[\d,]*)(k?)\b/gi;
 
 /**
- * Number of blocks that a rejection of eth_getLogs suggests: the length of a suggested range, or the block limit, which
- * every known wording names last. A hint: used only when it is less than the rejected range. The test of
- * translate-rpc-error lists the wordings.
+ * The length of a suggested range, or the block limit, which every known wording names last. A hint: used only when it
+ * is less than the rejected range. The test of translate-rpc-error lists the wordings.
  */
 export function suggestedBlocksOf(message: string): number | undefined {
   const range = RANGE.exec(message);

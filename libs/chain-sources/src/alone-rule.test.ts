@@ -15,7 +15,6 @@ interface World {
   pass(ms: number, failsMs?: number): void;
 }
 
-/** The second one fails from the start. */
 function world(aloneAfterSeconds: number | 'never' = AFTER_MS / 1_000): World {
   let nowMs = 5_000_000;
   const notes: { noteAnswer(): void; noteFailure(error: unknown): void }[] = [];

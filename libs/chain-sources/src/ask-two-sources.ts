@@ -20,10 +20,7 @@ export interface TwoSourcesQuestion<S extends Source, T> {
   readonly neverAlone?: boolean | undefined;
 }
 
-/**
- * Asks two sources and replaces those that fail. Returns a single answer only where `acceptsSingle` permits it;
- * otherwise throws the reason why there is no second.
- */
+/** Replaces sources that fail. Returns a single answer only where `acceptsSingle` permits it. */
 export async function askTwoSources<S extends Source, T>(
   sources: Sources<S>,
   { ask, height, onAlone, neverAlone = false }: TwoSourcesQuestion<S, T>,
@@ -57,7 +54,6 @@ export async function askTwoSources<S extends Source, T>(
   }
 }
 
-/** Two sources, or one in addition to `first`; on different hosts if possible. */
 function nextOf<S extends Source>(
   sources: Sources<S>,
   first: S | undefined,

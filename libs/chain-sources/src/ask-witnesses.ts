@@ -6,9 +6,8 @@ import type { Sources } from './sources.ts';
 const WANTED = 2;
 
 /**
- * Asks two sources and replaces those that fail; one answer is enough if no other comes. For questions that credit no
- * money: the caller resolves a dispute conservatively, and `isOpen` may request a further answer. Throws the last
- * failure when none answers.
+ * Replaces sources that fail; one answer is enough if no other comes. For questions that credit no money: the caller
+ * resolves a dispute conservatively, and `isOpen` may request a further answer.
  */
 export async function askWitnesses<S extends Source, T>(
   sources: Pick<Sources<S>, 'witnesses' | 'noteFault'>,

@@ -1,9 +1,7 @@
 /**
- * Learned size of a call (blocks of an eth_getLogs, calls of a batch). A rejection reduces it at once. It grows back
- * slowly, and not to a size that was rejected twice.
+ * Learned size of a call (blocks of an eth_getLogs, calls of a batch). A rejection reduces it; it grows back slowly.
  */
 export interface CallSize {
-  /** At least 1. */
   blocks(): number;
   /**
    * The call was too large. `suggested`: the size that the rejection names. `attempted`: the call's size, if less than
@@ -20,7 +18,7 @@ export interface CallSizeConfig {
   readonly nowMs?: () => number;
 }
 
-/** In a row and of full size, before a larger call is tried. */
+/** Successful calls of full size in a row before a larger one is tried. */
 const ACCEPTED_PER_GROWTH = 20;
 const GROWTH = 1.1;
 /** A size that was rejected twice within this time is not tried until the older rejection has expired. */

@@ -1,4 +1,3 @@
-/** Decides when and how often a second source may start in addition to the first. */
 export interface HedgeBudget {
   noteRun(): void;
   noteDuration(source: object, durationMs: number): void;

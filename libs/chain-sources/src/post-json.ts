@@ -23,15 +23,13 @@ export interface HttpAnswer {
   readonly status: number;
   readonly body: Buffer;
   readonly retryAfterMs: number | undefined;
-  /** The connection was opened for this answer: another node may be at its other end. */
   readonly newConnection: boolean;
 }
 
 export type PostJson = (body: unknown, options: PostJsonOptions) => Promise<HttpAnswer>;
 
 /**
- * All are kept alive. With many parallel requests, connections above the kept number would be closed and reopened each
- * time, and each new one costs a check of the chain id.
+ * Above the kept number, connections would be closed and reopened each time, and each costs a check of the chain id.
  */
 const CONNECTIONS_MAX = 16;
 const TCP_KEEP_ALIVE_MS = 30_000;

@@ -4,8 +4,8 @@ import type { SourceEntry } from './source-entry.ts';
 const EVERY_MS = 60_000;
 
 /**
- * Checks excluded sources again, so that a node that has finished its sync is used without a restart. Starts the due
- * checks without waiting for them; one at a time per source.
+ * Uses a node again that has finished its sync, without a restart. Does not wait for the checks; one at a time per
+ * source.
  */
 export function createRecheck<S extends Source>(
   entries: readonly SourceEntry<S>[],

@@ -25,8 +25,8 @@ type Settled<S, T> =
   | { readonly source: S; readonly ok: false; readonly error: unknown };
 
 /**
- * A failure that another source may not have (isFailoverError) leads to the next source; any other is thrown at once.
- * When all have failed, throws the most informative error.
+ * A failure that another source may not have (isFailoverError) leads to the next source. When all have failed, throws
+ * the most informative error.
  */
 export async function runOnSources<S, T>(run: Run<S, T>): Promise<T> {
   const { order, signal, hedge } = run;
@@ -113,8 +113,8 @@ const MOST_INFORMATIVE_FIRST: readonly ReaderErrorCode[] = [
 ];
 
 /**
- * `context.attempts` names all errors. Retryable unless none of them is. Has `retryAfterMs` only when every source
- * named one: the shortest.
+ * `context.attempts` names all errors. Retryable unless none of them is. Has the shortest `retryAfterMs`, if all have
+ * one.
  */
 function mostInformative(failures: readonly unknown[]): unknown {
   const errors = failures.filter((failure) => failure instanceof GatewayError);

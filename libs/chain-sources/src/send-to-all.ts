@@ -18,7 +18,6 @@ export interface SaidToSending {
   readonly said?: string;
   /** The node returned the hash of another transaction. */
   readonly lied?: true;
-  /** Why the source gave no usable answer. */
   readonly fault?: ReaderErrorCode;
 }
 
@@ -37,12 +36,11 @@ export interface SendingToAll<S extends Source> {
   readonly deadlineMs?: number | undefined;
 }
 
-/** For the other sources after each transaction is accepted; their requests continue until their deadline. */
+/** Wait for the other sources after each transaction is accepted; their requests continue until their deadline. */
 const PATIENCE_MS = 500;
 const DEADLINE_MS = 20_000;
 const CONCLUSIVE: readonly ExpiringSendOutcome[] = ['ACCEPTED', 'KNOWN'];
 
-/** Returns the best outcome of each transaction. */
 export async function sendToAll<S extends Source>(
   { sources, send, atOnce, onAnswer, deadlineMs = DEADLINE_MS }: SendingToAll<S>,
   signed: readonly SentExpiring[],

@@ -25,7 +25,6 @@ export interface SourceRecord {
 export interface SourceRecordConfig {
   /** Monotonic. */
   readonly nowMs: () => number;
-  /** In [0, 1). */
   readonly random: () => number;
 }
 
@@ -51,7 +50,6 @@ const REST_MS_MAX = 30_000;
 /** An operator must fix it, or a load balancer reaches another chain temporarily: a rare attempt is enough. */
 const UNFIT_REST_MS = 30_000;
 const SPELLS_KEPT = 32;
-/** Lower latencies make no difference. */
 const LATENCY_MS_MIN = 25;
 const FAILURE_PENALTY = 8;
 

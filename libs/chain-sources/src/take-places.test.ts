@@ -3,7 +3,6 @@ import { createPlaces, type Places } from './take-places.ts';
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Records the name when the places are granted. */
 function enter(
   places: Places,
   name: string,

@@ -20,8 +20,8 @@ export interface TurnDeps {
 }
 
 /**
- * Admits a question of `count` calls and sets its deadline. RPC_RATE_LIMITED where it would start too late or, if
- * hurried, end too late.
+ * Admits `count` calls and sets their deadline. RPC_RATE_LIMITED if they would start too late or, if hurried, end too
+ * late.
  */
 export function beginTurn(
   { endpoint, limiter, timeoutMs }: TurnDeps,

@@ -7,7 +7,6 @@ export interface AloneSource {
   readonly sinceSeconds: number;
 }
 
-/** Adds the time since when the others fail. */
 export function createAloneTeller<S extends Source>(
   sources: Pick<Sources<S>, 'health'>,
   notify: ((source: AloneSource) => void) | undefined,

@@ -7,7 +7,6 @@ import type { Sources } from './sources.ts';
 
 export interface BlockConfirmationDeps<S extends Source> {
   readonly sources: Sources<S>;
-  /** Throws BLOCK_NOT_FOUND where the source does not have the block. */
   readonly readHash: (source: S, height: number, options: ReadOptions) => Promise<BlockHash>;
   readonly onAlone: (source: S) => void;
   readonly onForked: (labels: readonly [string, string], height: number) => void;

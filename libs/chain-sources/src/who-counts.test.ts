@@ -10,7 +10,6 @@ const received: readonly Said<Source, number>[] = [
   { source: other, answer: 2 },
 ];
 
-/** Also returns the sources for which onAlone was called. */
 function count(
   answers: readonly Said<Source, number>[],
   accepted: readonly Source[],

@@ -6,9 +6,8 @@ import type { Sources } from './sources.ts';
 const ENOUGH = 2;
 
 /**
- * Selects the answers that count. With two answers, both. If a single source is accepted (Sources.acceptsSingle), only
- * its answer, even if a source that lags for long answers as well; `onAlone` is called if others are configured.
- * Otherwise throws the reason why there is no second.
+ * Two answers both count. If a single source is accepted (Sources.acceptsSingle), only its answer counts, even if a
+ * source that lags for long answers as well; `onAlone` is called if others are configured.
  */
 export function whoCounts<S extends Source, T>(
   sources: Pick<Sources<S>, 'all' | 'retryInMs' | 'acceptsSingle'>,

@@ -5,7 +5,6 @@ import fc from 'fast-check';
 import { addressOfHex, addressOfShortHex, hexOf, shortHexOf, tronAddressCodec } from './address-codec.ts';
 import { encodeBase58Check } from './base58check.ts';
 
-/** As its issuer publishes it, and as nodes write it. */
 const USDT = 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t';
 const USDT_HEX = '41a614f803b6fd780986a42c78ec9c7f77e6ded13c';
 /** Public key of the mnemonic "abandon" × 11 + "about", path m/44'/195'/0'/0/0, derived with TronWeb. */

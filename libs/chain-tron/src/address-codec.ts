@@ -3,10 +3,8 @@ import { createKeccak } from 'hash-wasm';
 import { isPoint, pointCompress } from 'tiny-secp256k1';
 import { decodeBase58Check, encodeBase58Check } from './base58check.ts';
 
-/** On the main network and on test networks. */
 const PREFIX = 0x41;
 const ADDRESS_BYTES = 20;
-/** By character code; -1 for any other character. */
 const NIBBLES = Int8Array.from({ length: 256 }, (_, code) =>
   '0123456789abcdef'.indexOf(String.fromCharCode(code)),
 );

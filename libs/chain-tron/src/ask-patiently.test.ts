@@ -3,7 +3,6 @@ import type { ReaderErrorCode } from '@opentill/chain/reader-error';
 import { readerError } from '@opentill/chain/reader-error';
 import { retryRead, createRetryBudget } from './ask-patiently.ts';
 
-/** Fails with these codes one after the other, then succeeds. */
 function failing(codes: readonly ReaderErrorCode[], context: Readonly<Record<string, unknown>> = {}) {
   const asked = { tries: 0 };
   const work = (): Promise<string> => {

@@ -4,7 +4,6 @@ import { isReaderError } from '@opentill/chain/reader-error';
 const TRIES = 5;
 /** Lower, because mostly the node does not have the block yet. */
 const TRIES_FOR_MISSING = 3;
-/** A slower failure is not a transient fault. */
 const QUICK_FAILURE_MS_MAX = 1_000;
 /** Shared by all blocks of a round: eight for missing or inconsistent answers, or four for broken exchanges. */
 const SHARED_RETRIES = 8;
@@ -29,7 +28,6 @@ export function createRetryBudget(): RetryBudget {
   };
 }
 
-/** Without the wait for the rate limit. */
 export function failedQuickly(error: unknown): boolean {
   if (!isReaderError(error, 'RPC_UNAVAILABLE')) return false;
   const tookMs = error.context['tookMs'];

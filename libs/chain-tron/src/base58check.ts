@@ -15,7 +15,6 @@ const LIMB = 2 ** 24;
 const LIMB_BYTES = 3;
 const LIMBS = 1 + (BYTES - 1) / LIMB_BYTES;
 const PAIR = 58 ** 2;
-/** First letter of each two-digit value. */
 const FIRST_LETTERS = Uint8Array.from({ length: PAIR }, (_, value) =>
   ALPHABET.charCodeAt(Math.floor(value / 58)),
 );
@@ -48,7 +47,7 @@ function createEncoder(): (payload: Uint8Array) => string {
   };
 }
 
-/** 24-bit limbs, most significant first, after the first byte. The checksum follows the last payload byte. */
+/** Limbs of 24 bits, most significant first, after the first byte. The checksum follows the last payload byte. */
 function fillLimbs(limbs: Float64Array, payload: Uint8Array, checksum: number): void {
   limbs[0] = payload[0] ?? 0;
   for (let limb = 1; limb < LIMBS - 2; limb += 1) {
@@ -60,7 +59,6 @@ function fillLimbs(limbs: Float64Array, payload: Uint8Array, checksum: number): 
   limbs[LIMBS - 1] = checksum & 0xff_ff_ff;
 }
 
-/** Undefined for any text that `encodeBase58Check` does not write, including a wrong checksum. */
 export function decodeBase58Check(text: string): Uint8Array | undefined {
   if (text.length !== TEXT_LENGTH) return undefined;
   const bytes = new Uint8Array(BYTES);
@@ -79,7 +77,7 @@ export function decodeBase58Check(text: string): Uint8Array | undefined {
   return checksumOf(payload) === checksum ? payload : undefined;
 }
 
-/** Divides the number that begins at limb `from` by 58^4; returns the remainder. */
+/** The number begins at limb `from` and is divided by 58^4; returns the remainder. */
 function divideInPlace(limbs: Float64Array, from: number): number {
   let rest = 0;
   for (let place = from; place < LIMBS; place += 1) {
@@ -91,10 +89,7 @@ function divideInPlace(limbs: Float64Array, from: number): number {
   return rest;
 }
 
-/**
- * The first four bytes of the double SHA-256 as a number. Hex digests: for binary ones Node creates buffers, which cost
- * as much as the hashes.
- */
+/** Hex digests: for binary ones Node creates buffers, which cost as much as the hashes. */
 function createChecksum(): (payload: Uint8Array) => number {
   const first = Buffer.alloc(HASH_BYTES);
   return (payload) => {

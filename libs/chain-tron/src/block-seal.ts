@@ -15,7 +15,7 @@ export interface BlockSeal {
 const SIGNATURE = /^[0-9a-f]{130}$/;
 const V_OFFSET = 27;
 
-/** A missing witness or signature becomes an empty string. Throws INCONSISTENT_ANSWER without a header. */
+/** A missing witness or signature becomes an empty string. */
 export function sealOf(raw: unknown, height: number): BlockSeal {
   const header = objectIn(objectIn(raw, 'block')['block_header'], 'block_header');
   const data = objectIn(header['raw_data'], 'block_header.raw_data');

@@ -16,7 +16,6 @@ export type SourceLack =
 export type SourceFinding = FoundInSource<SourceLack>;
 
 export interface NetworkCheck {
-  /** 21 bytes. */
   readonly tokens: readonly {
     readonly contract: TokenContract;
     readonly hex: string;

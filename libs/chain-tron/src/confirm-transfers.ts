@@ -16,7 +16,6 @@ import { readHeader } from './tron-sources.ts';
 
 interface Evidence {
   readonly info: TronInfo;
-  /** Read only if a TRX transfer is to be proven. */
   readonly transaction: TronTransaction | undefined;
 }
 type Evidences = ReadonlyMap<TxHash, Evidence>;
@@ -55,7 +54,6 @@ export async function confirmTransfers(
   return { confirmed, refuted };
 }
 
-/** Read together with these headers, by as many sources as required. */
 function alreadyProven(
   { chain }: Reading,
   candidates: readonly CandidateTransfer[],
@@ -230,7 +228,6 @@ function contextOf({ txHash, blockHash, blockHeight }: CandidateTransfer): Reado
   return { txHash, blockHash, height: blockHeight };
 }
 
-/** Eight in parallel. */
 export async function inBatches<K, T>(
   keys: readonly K[],
   work: (key: K) => Promise<T>,

@@ -9,16 +9,12 @@ export interface TronHeader extends BlockHeader {
   readonly timeMs: number;
 }
 
-/** Moved by a TransferContract; the transaction's owner is the sender. */
 export interface CarriedTrx {
   readonly toHex: string;
   readonly sun: bigint;
 }
 
-/**
- * Addresses stay in hex: only few of the hundreds in a block are needed, and each conversion to base58 takes two
- * hashes.
- */
+/** Addresses stay in hex: few of a block's hundreds are needed, and each conversion to base58 takes two hashes. */
 export interface TronTransaction {
   readonly txHash: TxHash;
   /** SUCCESS, REVERT, OUT_OF_ENERGY …; undefined if the node omits it. */

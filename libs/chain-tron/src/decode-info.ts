@@ -13,13 +13,11 @@ export interface TronInfo {
   /** SUCCESS, REVERT, OUT_OF_ENERGY …; undefined for transactions without a contract call. */
   readonly contractResult: string | undefined;
   readonly failed: boolean;
-  /** Undecoded; see `transferIn`. */
   readonly logs: readonly unknown[];
 }
 
 export interface LoggedTransfer {
   readonly contract: TokenContract;
-  /** 40 hex digits, as in logs. */
   readonly fromHex: string;
   readonly toHex: string;
   readonly amount: bigint;
@@ -61,12 +59,11 @@ export function decodeInfos(raw: unknown): readonly TronInfo[] {
   return listIn(raw, 'receipts of a block').map((one) => decodeInfo(one) ?? malformed('receipt', one));
 }
 
-/** Only then the logs took effect. */
+/** Only then did the logs take effect. */
 export function hasRun(info: TronInfo): boolean {
   return info.contractResult === 'SUCCESS' && !info.failed;
 }
 
-/** Undefined for any other log, and for a zero amount. */
 export function transferIn(raw: unknown, tokens: TokensByHex): LoggedTransfer | undefined {
   const log = objectIn(raw, 'log');
   const { address, topics, data } = log;

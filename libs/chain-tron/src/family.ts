@@ -3,7 +3,6 @@ import { tronAddressCodec } from './address-codec.ts';
 import type { TronNetwork, TronReaderDeps } from './reader.ts';
 import { createTronReader } from './reader.ts';
 
-/** Also for the test networks Nile and Shasta. */
 export const tronFamily: ChainFamily<TronNetwork, TronReaderDeps> = {
   family: 'TRON',
   addressCodec: tronAddressCodec,

@@ -13,7 +13,6 @@ export function malformed(what: string, value: unknown): never {
   );
 }
 
-/** Accepts the bigints of parseAnswer. */
 export function shownValue(value: unknown): string {
   const text = (_: string, inner: unknown): unknown => (typeof inner === 'bigint' ? `${inner}` : inner);
   return JSON.stringify(value, text) ?? 'nothing';
@@ -36,7 +35,6 @@ export function listIn(value: unknown, what: string): readonly unknown[] {
   return Array.isArray(value) ? (value as readonly unknown[]) : malformed(what, value);
 }
 
-/** 32 bytes of lower-case hex without 0x. */
 export function hashIn(value: unknown, what: string): string {
   return typeof value === 'string' && HASH.test(value) ? value : malformed(what, value);
 }

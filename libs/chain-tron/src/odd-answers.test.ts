@@ -24,7 +24,6 @@ const RECORDED = JSON.parse(
     'utf8',
   ),
 ) as Readonly<Record<string, unknown>>;
-/** Unexpected values that parseAnswer may return. */
 const ODD: readonly unknown[] = [
   undefined,
   null,

@@ -91,7 +91,6 @@ describe('requireProven with a recorded block', () => {
   it('accepts unknown fields and results that a sender may have written', () => {
     const answer = block();
     const [one] = answer.transactions as [Raw];
-    // A group in raw_data, and results that no block producer writes.
     one['raw_data_hex'] = `${String(one['raw_data_hex'])}4b08054c`;
     one['txID'] = sha(Buffer.from(one['raw_data_hex'] as string, 'hex')).toString('hex');
     one['ret'] = [

@@ -43,7 +43,7 @@ function unprovable({ txID }: Raw): never {
   );
 }
 
-/** A node returns the decoded fields separately from the signed bytes, so they are compared. */
+/** A node returns the decoded fields separately from the signed bytes. */
 function matchesSigned(
   { type, ownerHex, trx }: TronTransaction,
   { type: number, hasOwner, ownerHex: signer, trx: moved }: SignedContract,
@@ -54,8 +54,8 @@ function matchesSigned(
 }
 
 /**
- * In hex; overwrites the concatenated SHA-256 hashes. Pairs are hashed, the last of an odd number is taken unchanged
- * (java-tron capsule/utils/MerkleTree). Zeros if there are none.
+ * Pairs are hashed, the last of an odd number is taken unchanged (java-tron capsule/utils/MerkleTree). Overwrites
+ * `hashes`.
  */
 export function rootOf(hashes: Buffer): string {
   let count = hashes.length / HASH_BYTES;

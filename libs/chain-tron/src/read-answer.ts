@@ -23,8 +23,8 @@ const BY_WORDING: readonly (readonly [RegExp, ReaderErrorCode])[] = [
 const SUSPENDED = /suspended for (\d{1,5}) ?s/i;
 
 /**
- * Throws a ReaderError for an error answer, also where java-tron returns one with status 200 (`{"Error": "class …"}`).
- * `{}` and `[]` are values: their meaning depends on the call.
+ * java-tron returns some errors with status 200 (`{"Error": "class …"}`). `{}` and `[]` are values: their meaning
+ * depends on the call.
  */
 export function readTronAnswer(
   answer: HttpAnswer,

@@ -15,25 +15,21 @@ import type { Reading } from './reading.ts';
 import type { Side, TronCall } from './tron-client.ts';
 import type { TronSource } from './tron-sources.ts';
 
-/** Each transaction with its receipt. */
 export interface BlockAccount {
   readonly header: TronHeader;
   readonly entries: readonly { readonly transaction: TronTransaction; readonly info: TronInfo }[];
-  /** Only if the block was requested with a proof. */
   readonly seal?: BlockSeal | undefined;
 }
 
-/** With facts from its receipt. */
 export interface TransferWithReceipt extends CandidateTransfer {
   /** Compared instead of `from`, which is converted to base58 only when it is read. */
   readonly fromHex: string;
-  /** Total TRX burnt for the transaction. */
   readonly feeSun: bigint;
   /** Shared by all transfers of one reading of a block. `isByTwo`: two sources returned them with the same fees. */
   readonly agreement: { isByTwo: boolean };
 }
 
-/** At 375 energy per log, more logs would burn more than the highest fee limit buys. */
+/** More than any transaction has: at 375 energy per log it would burn more than the highest fee limit buys. */
 const LOGS_PER_TRANSACTION = 2 ** 20;
 /** TRX transfers are ordered after all logs. */
 const NATIVE_INDEX_BASE = 2 ** 50;
@@ -43,14 +39,13 @@ export function indexOfLog(transactionPlace: number, logPlace: number): number {
   return transactionPlace * LOGS_PER_TRANSACTION + logPlace;
 }
 
-/** Undefined for a TRX transfer. */
 export function logPlaceOf(indexInBlock: number): number | undefined {
   return indexInBlock < NATIVE_INDEX_BASE ? indexInBlock % LOGS_PER_TRANSACTION : undefined;
 }
 
 export interface BlockOptions extends ReadOptions {
   /**
-   * The transactions must match the root in the header (see requireProven). Required where a single source returns the
+   * The transactions must match the root in the header (requireProven). Required where a single source returns the
    * block, and where the block proves that a transaction did not land.
    */
   readonly withProof?: boolean | undefined;
@@ -89,7 +84,6 @@ export type RawInfos = readonly TronInfo[];
 /** Nodes keep no receipts of block 0 and return an empty object. */
 export const NO_INFOS: Decoded<RawInfos> = { value: [] };
 
-/** Their values are a Decoded RawBlock and Decoded RawInfos. */
 export function blockCalls(
   side: Side,
   height: number,
@@ -129,7 +123,6 @@ function decodeBlock(raw: unknown, height: number, withProof: boolean): RawBlock
   return { ...plain, seal: sealOf(raw, height) };
 }
 
-/** With the checks of readBlock. */
 export function joinAccount(ofBlock: Decoded<RawBlock>, ofInfos: Decoded<RawInfos>): BlockAccount {
   const { header, transactions, isEmpty, seal } = valueOf(ofBlock);
   if (transactions.length === 0 && !isEmpty)

@@ -63,10 +63,7 @@ async function readAccount(
   );
 }
 
-/**
- * A receipt does not contain the sender. A log that moves tokens out of the wallet proves it; otherwise the transaction
- * is read.
- */
+/** A receipt does not contain the sender. Only a log that moves tokens out of the wallet proves it. */
 function needsOwner({ contract }: OwnTransaction, answer: FateAnswer | undefined): boolean {
   return typeof answer === 'object' && (contract === null || answer.deliveredBaseUnits === 0n);
 }

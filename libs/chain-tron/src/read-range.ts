@@ -5,10 +5,9 @@ import type { CandidateTransfer } from '@opentill/chain/transfer';
 import type { TronHeader } from './decode-block.ts';
 import type { BlockRange } from './reading.ts';
 
-/** From one source, with two requests each. More in flight are not faster (measured). */
+/** Each block takes two requests. More in flight are not faster (measured). */
 export const BLOCKS_PER_CALL = 8;
 
-/** Each call's blocks are linked to the previous ones. Throws RangeError for an invalid range. */
 export async function readRange(
   { from, to }: BlockRange,
   readCall: (range: BlockRange) => Promise<RangeRead>,
@@ -41,7 +40,6 @@ export async function readRange(
   };
 }
 
-/** In parallel; results in order. Throws the first error. */
 export function mapHeights<T>(
   { from, to }: BlockRange,
   work: (height: number, options: ReadOptions) => Promise<T>,
@@ -57,7 +55,6 @@ export function mapHeights<T>(
   });
 }
 
-/** Each block must be the parent of the next, and its time must not decrease. */
 export function requireLinked(headers: readonly TronHeader[]): void {
   for (const [place, header] of headers.entries()) {
     const parent = headers[place - 1];

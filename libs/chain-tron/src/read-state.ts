@@ -24,11 +24,10 @@ export interface SolidBalances {
   /** The lower of the sources' solid blocks before the reads, and the higher of those after. */
   readonly from: BlockHeader;
   readonly to: BlockHeader;
-  /** In the order of `holdings`. */
   readonly balances: readonly StateNumber[];
 }
 
-/** To compare the ledger with the chain. Throws a GatewayError with a ReaderErrorCode. */
+/** For comparing the ledger with the chain. */
 export interface TronStateReader {
   solidBalances(holdings: readonly Holding[], options?: ReadOptions): Promise<SolidBalances>;
 }
@@ -41,10 +40,9 @@ interface SourceBalances {
 
 const BALANCE_SELECTOR = '70a08231';
 const WORD = /^[0-9a-f]{64}$/;
-/** One call per balance. A provider's rate limit slows them down further. */
+/** One call per balance. */
 const CALLS_AT_ONCE = 16;
 
-/** Throws TypeError for a network without a genesis id. */
 export function createTronStateReader(
   network: TronSourcesNetwork,
   deps: TronSourcesDeps = {},

@@ -15,7 +15,6 @@ const UPGRADED_SELECTOR = '26976e3f'; // upgradedAddress()
 const WORD = /^[0-9a-f]{64}$/;
 const ADDRESS_WORD = /^0{24}([0-9a-f]{40})$/;
 const TRUE_WORD = '1'.padStart(64, '0');
-/** `triggerconstantcontract` requires a caller. */
 const CALLER = addressOfShortHex('0'.repeat(40)) as Address;
 
 export async function readTokenWarnings(

@@ -17,7 +17,6 @@ import { readHeader } from './tron-sources.ts';
 
 interface SourceBlocks {
   readonly blocks: readonly ReadBlock[];
-  /** All of them are from the source's solid side. */
   readonly isSolid: boolean;
   /** The source was not asked now; it returned these blocks in the seen pass. */
   readonly isRemembered: boolean;
@@ -44,7 +43,6 @@ export async function readVerifiedBlocks(
   const ask = askingFor({ reading, sources, seen }, range);
   const question = { height: range.to, onAlone: reading.onAlone };
   let answers = await askTwoSources(sources, { ...question, ask: ask.orRemembered }, options);
-  // Asked separately, so that a source that fails now is replaced by another one.
   if (dependsOnMemory(answers))
     answers = await askTwoSources(sources, { ...question, ask: ask.anew }, options);
   const [first, second] = answers;
@@ -83,7 +81,6 @@ async function blocksOfOne(
 interface Asking {
   /** A single source may answer from memory, the same one each time: the first that read all of the range before. */
   readonly orRemembered: (source: TronSource, options: ReadOptions) => Promise<SourceBlocks>;
-  /** Asks each source at most once. */
   readonly anew: (source: TronSource, options: ReadOptions) => Promise<SourceBlocks>;
 }
 
@@ -122,10 +119,7 @@ function dependsOnMemory([first, second]: Answers): boolean {
   return first.answer.isRemembered || second?.answer.isRemembered === true;
 }
 
-/**
- * The source must return the last block as solid now; the others are linked to it. Undefined if the block has left the
- * source's chain.
- */
+/** The source must return the last block as solid now. Undefined if the block has left the source's chain. */
 async function readRemembered(
   seen: SeenBlocks,
   source: TronSource,
@@ -192,7 +186,7 @@ export async function readBlocks(
 
 /**
  * A block on which the sources differ is read again from both, up to three times, so that a passing difference does not
- * discard the whole range. If they still differ or are on different forks, throws: it is unknown which one is right.
+ * discard the whole range.
  */
 async function agreedBlocks(
   reading: Reading,

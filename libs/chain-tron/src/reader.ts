@@ -40,10 +40,7 @@ const CALLS_PER_BLOCK = 2;
 /** A source whose head is older is asked for it. */
 const HEAD_KNOWN_MS = 10_000;
 
-/**
- * Does not see TRX that contracts send during their execution. Throws TypeError for a network without a genesis id, or
- * with an invalid token contract.
- */
+/** Does not see TRX that contracts send during their execution. */
 export function createTronReader(network: TronNetwork, deps: TronReaderDeps = {}): ChainReader {
   const sources = createTronSources(network, deps);
   const tokens = network.tokens.flatMap(({ contract, decimals }) =>
@@ -125,7 +122,6 @@ function readingOf(
   };
 }
 
-/** Each call is answered by one source; the next call may use another. */
 function readFromOne(
   sources: TronSources,
   range: BlockRange,

@@ -15,7 +15,6 @@ export interface Reading {
   readonly onAlone: (source: { readonly label: string }) => void;
 }
 
-/** One for each verified range that two sources answered. */
 export interface SourceComparison {
   readonly outcome:
     | 'AGREED'
@@ -24,6 +23,5 @@ export interface SourceComparison {
     /** The same block with different receipts or transactions. Reading stops likewise. */
     | 'CONTENTS_DIFFER';
   readonly sources: readonly [string, string];
-  /** End of the range, or the first height at which they differ. */
   readonly height: number;
 }

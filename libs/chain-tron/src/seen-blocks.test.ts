@@ -34,7 +34,6 @@ it('keeps the first blocks when full and frees those below the range asked for',
   expect(seen.has({ height: 20, hash: 'of 20' })).toBe(true);
   seen.note(other, [block(1, 10_000)]);
   expect(seen.blocksOf(other, at(1))).toBeUndefined();
-  // The next range begins above two of the blocks, which frees their room.
   expect(heightsIn(seen.blocksOf(one, { from: 3, to: 4 }))).toEqual([3, 4]);
   seen.note(one, [block(21, 10_000), block(22, 10_000), block(23, 10_000)]);
   expect([21, 22, 23].map((height) => seen.blocksOf(one, at(height)) !== undefined)).toEqual([

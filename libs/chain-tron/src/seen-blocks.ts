@@ -9,7 +9,7 @@ export interface SeenBlocks {
   blocksOf(source: TronSource, range: BlockRange): readonly ReadBlock[] | undefined;
   has(block: NamedBlock): boolean;
   noteSolid(source: TronSource, block: NamedBlock): void;
-  /** True if this block is the newest solid one that the source returned last. */
+  /** True if this is the newest solid block of the source's last answer. */
   isSolid(source: TronSource, block: NamedBlock): boolean;
 }
 
@@ -28,10 +28,7 @@ const KEPT_BLOCKS = 40;
 /** Transfers and transactions of all sources together, about 500 bytes each: forty blocks of the main network. */
 const KEPT_ENTRIES = 50_000;
 
-/**
- * Without `isReadAgain` (single source), only hashes are kept. If there is not enough room, the first blocks are kept,
- * because they are needed first.
- */
+/** Without `isReadAgain` (single source), only hashes are kept. The first blocks are kept, as they are needed first. */
 export function createSeenBlocks({ isReadAgain }: { readonly isReadAgain: boolean }): SeenBlocks {
   const kept = new Map<TronSource, Map<number, Kept>>();
   const solid = new Map<TronSource, NamedBlock>();

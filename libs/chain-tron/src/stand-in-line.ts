@@ -4,10 +4,7 @@ import { createPlaces } from '@opentill/chain-sources/take-places';
 import type { Turn, TurnDeps } from '@opentill/chain-sources/take-turn';
 import { takeTurn } from '@opentill/chain-sources/take-turn';
 
-/**
- * Each queued call waits for the ones before and then starts its own timeout. Calls outside the queue go first. Rejects
- * if the provider requires a longer pause than a call may wait.
- */
+/** Each queued call waits for the ones before and then starts its own timeout. Calls outside the queue go first. */
 export function createCallQueue(deps: TurnDeps): (turn: Turn) => Promise<void> {
   const queue = createPlaces(1);
   return async (turn) => {

@@ -16,7 +16,6 @@ import { createCallQueue } from './stand-in-line.ts';
 /** `wallet` serves the head and the pool, `walletsolidity` the solid state. */
 export type Side = 'wallet' | 'walletsolidity';
 
-/** `POST /<side>/<method>`. */
 export interface TronCall {
   readonly side: Side;
   readonly method: string;
@@ -28,7 +27,6 @@ export interface TronCall {
    * above 2^53 are rounded; `exactly` parses again with bigints, which takes longer.
    */
   readonly decode?: (value: unknown, exactly?: () => unknown) => unknown;
-  /** Size of the uncompressed answer. */
   readonly onBytes?: (bytes: number) => void;
   /**
    * One of many calls made together: it queues behind them and lets other calls pass. Otherwise, at a few requests a
@@ -65,15 +63,12 @@ export interface TronClientConfig {
 /** Opens no connection before the first call. */
 export interface TronClient {
   readonly label: string;
-  /**
-   * The parsed answer, with exact integers (parseAnswer). Throws a GatewayError with a ReaderErrorCode; does not retry.
-   * `retryAfterMs` in its context is the pause that the provider requires, if known.
-   */
+  /** Integers are exact (parseAnswer). Throws a GatewayError with a ReaderErrorCode; does not retry. */
   call(call: TronCall, options?: AskOptions): Promise<unknown>;
   waitMs(): number;
   /**
-   * Checks the rate limit before `count` calls that belong together. RPC_RATE_LIMITED if the provider requires a longer
-   * pause than a call may wait, or if hurried calls would take longer than that together.
+   * Throws RPC_RATE_LIMITED before `count` calls that belong together if the provider requires a longer pause than a
+   * call may wait, or if hurried calls would take longer than that together.
    */
   beginMany(count: number, options: AskOptions): void;
 }
@@ -161,7 +156,6 @@ export function createTronClient(config: TronClientConfig): TronClient {
         if (performance.now() >= identifiedUntilMs[side]) await identify(side, turn);
         const answer = await exchange(call, turn);
         isNew = answer.newConnection;
-        // A new connection may lead to another node, so its chain is checked.
         if (isNew) await identify(side, turn);
         return answer.value;
       } catch (error) {
@@ -203,7 +197,7 @@ interface OwnTurn extends Turn {
   readonly isQueued: boolean;
 }
 
-/** Duration of a broken exchange, without earlier waits: a slow one is not retried at once. */
+/** Adds the duration without earlier waits: a slow broken exchange is not retried at once. */
 function timed(error: unknown, tookMs: number): unknown {
   if (!isReaderError(error, 'RPC_UNAVAILABLE')) return error;
   return readerError(error.code, error.message, { ...error.context, tookMs }, error.cause);

@@ -39,7 +39,6 @@ export interface TronSourcesDeps {
   readonly epochMs?: () => number;
 }
 
-/** Throws TypeError without a genesis id. */
 export function createTronSources(network: TronSourcesNetwork, deps: TronSourcesDeps): TronSources {
   const { chain, genesisId, solidityUrls } = network;
   if (genesisId === undefined) throw new TypeError(`the network ${chain} has no genesis id`);
@@ -67,7 +66,7 @@ export function createTronSources(network: TronSourcesNetwork, deps: TronSources
   });
 }
 
-/** The newest header by default; by the cheapest call. */
+/** The newest header by default. */
 export async function readHeader(
   source: Pick<TronSource, 'call'>,
   options: AskOptions,
@@ -115,8 +114,8 @@ function createTronSource(
 }
 
 /**
- * Calls about whole blocks: 0.6 MB per block of the main network, and several times that when parsed. More than eight
- * blocks in flight make catching up no faster (measured) and would not fit into a small container.
+ * Whole blocks: 0.6 MB each on the main network, several times that when parsed. More than eight in flight make
+ * catching up no faster (measured) and would not fit into a small container.
  */
 const WHOLE: ReadonlySet<string> = new Set(['getblockbynum', 'gettransactioninfobyblocknum']);
 const WHOLE_AT_ONCE = 16;
@@ -126,7 +125,6 @@ const BYTES_AT_FIRST = 4 * BYTES_PER_SLOT;
 /** Decay per answer: the influence of a large one halves after about ten. */
 const SHRINKING = 0.93;
 
-/** A decaying maximum per method. */
 function createSizes(): { bytesOf(method: string): number; note(method: string, bytes: number): void } {
   const known = new Map<string, number>();
   const bytesOf = (method: string): number => known.get(method) ?? BYTES_AT_FIRST;

@@ -8,7 +8,6 @@ const honest = chainOf([...ROUND, ...ROUND, ...ROUND]);
 const inconsistent = { code: 'INCONSISTENT_ANSWER' };
 const KNOWN = 5;
 
-/** From a known block to `to`, which witnesses must confirm. */
 async function prove(blocks: ChainBlocks, to = 8): Promise<number> {
   const source = sourceOf(blocks, to);
   const known = blockAt(honest, KNOWN);

@@ -14,14 +14,12 @@ interface KnownBlock {
   readonly hash: BlockHash;
 }
 
-/** With two requests each. */
 const AT_ONCE = 8;
-/** Blocks after a solid one that must suffice to confirm it: several rounds of the 27 witnesses. */
+/** Must suffice to confirm a solid block: several rounds of the 27 witnesses. */
 const CONFIRMING_BLOCKS_MAX = 128;
 
 /**
- * Whole blocks of one source after `after`, up to `to`, each linked and proven by the root in its header.
- * BLOCK_NOT_FOUND at the end of the chain, INCONSISTENT_ANSWER for blocks that are not linked or not proven.
+ * Each block is linked to the one before and proven by the root in its header. BLOCK_NOT_FOUND at the end of the chain.
  */
 export async function* walkSolidBlocks(
   source: Asked,
@@ -67,8 +65,8 @@ export async function readWindow(
 }
 
 /**
- * Reads headers after `last`, the last block of the trail, until the witnesses have confirmed the block at `height`.
- * INCONSISTENT_ANSWER if other keys have signed, BLOCK_NOT_FOUND if too few witnesses have signed yet.
+ * Reads headers until the witnesses have confirmed the block at `height`. INCONSISTENT_ANSWER if other keys have
+ * signed, BLOCK_NOT_FOUND if too few witnesses have signed yet.
  */
 export async function confirmByWitnesses(
   source: Asked,
@@ -116,7 +114,6 @@ async function* walk<T extends { readonly header: TronHeader }>(
     const start = height + 1;
     const heights = Array.from({ length: Math.min(AT_ONCE, to - height) }, (_, place) => start + place);
     const reads = heights.map(read);
-    // A missing block matters only if those before it were not enough.
     for (const block of await Promise.allSettled(reads)) {
       if (block.status === 'rejected') throw block.reason;
       const { header } = block.value;

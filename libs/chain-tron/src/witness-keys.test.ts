@@ -16,7 +16,6 @@ function open(store = createMemoryStore()) {
     epochMs: () => clock.nowMs,
     onNewKey: (key) => void alarms.push(key),
   });
-  /** One signer per source. */
   const show = async (signers: readonly string[], afterMs = 0) => {
     clock.nowMs += afterMs;
     await keys.note(

@@ -7,7 +7,6 @@ import type { IsKeyOf } from './witness-trail.ts';
 // then the witness counts as one that did not sign.
 
 export interface WitnessKeyStore {
-  /** Undefined before the first write. */
   read(): Promise<string | undefined>;
   write(text: string): Promise<void>;
 }
@@ -18,7 +17,6 @@ export interface NewWitnessKey {
   readonly signer: string;
   /** The key that counted until now, if it was not the witness's own. */
   readonly before: string | undefined;
-  /** Earliest time at which the key counts. */
   readonly countsFrom: Date;
 }
 
@@ -27,11 +25,10 @@ export interface WitnessKeys {
   load(): Promise<void>;
   readonly isKeyOf: IsKeyOf;
   /**
-   * One map per source. A key is noted if at least `needed` sources answered and all of them agree. A source that shows
-   * another key than a pending one removes the pending one.
+   * One map per source. At least `needed` sources must have answered, and all must agree. A source that shows another
+   * key than a pending one removes the pending one.
    */
   note(signersBySource: readonly ReadonlyMap<string, string>[], needed: number): Promise<void>;
-  /** Keys that do not count yet. */
   pending(): readonly NewWitnessKey[];
 }
 

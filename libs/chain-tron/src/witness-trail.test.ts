@@ -7,7 +7,6 @@ const [stranger] = [keyOf('stranger')];
 const isOwn: IsKeyOf = (witness, signer) => witness === signer;
 const some = (from: number, to: number): readonly Produced[] => witnesses.slice(from, to);
 
-/** Number of confirmed blocks after each block behind the window. */
 function confirmed(
   window: readonly Produced[],
   blocks: readonly Produced[],

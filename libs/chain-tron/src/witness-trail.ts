@@ -13,24 +13,21 @@ export type IsKeyOf = (witnessHex: string, signerHex: string) => boolean;
 
 /**
  * Follows the signatures of linked blocks after a trusted one. A block is confirmed when enough of the witnesses that
- * produced the last confirmed blocks have signed it or a later block: a signature covers all blocks before it, by their
- * linked ids.
+ * produced the last confirmed blocks have signed it or a later block.
  */
 export interface WitnessTrail {
   /** The caller has checked that the block is linked to the one before. */
   add(seal: BlockSeal): void;
   hasConfirmed(height: number): boolean;
-  /** The key that last signed for each active witness. */
   signers(): ReadonlyMap<string, string>;
-  /** Active witnesses that signed `height` or later, and the number needed. */
   count(height: number): { readonly signed: number; readonly needed: number };
   /** A block was added that no active witness signed. */
   hasForeign(): boolean;
 }
 
 /**
- * `window`: the blocks up to the trusted one, linked to it by their ids, so that their witnesses are certain. An empty
- * window confirms no block.
+ * `window`: the blocks up to the trusted one, linked to it, so that their witnesses are certain. An empty one confirms
+ * none.
  */
 export function createWitnessTrail(
   window: readonly BlockSeal[],

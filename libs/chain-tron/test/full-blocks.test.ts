@@ -12,7 +12,6 @@ let devnet: TronDevnet;
 let server: Server;
 let url: string;
 let bytes = 0;
-/** Requests for whole blocks while the server holds back its answers. */
 let held: (() => void)[] = [];
 let isHolding = false;
 let enough = { count: 0, reached: (): void => undefined };

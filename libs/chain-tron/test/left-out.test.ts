@@ -23,9 +23,7 @@ let byzantine: LyingTronProxy;
 let sent: readonly TxHash[];
 let height: number;
 let headId: BlockHash;
-/** The transaction that the proxy omits. */
 let hidden: string | undefined;
-/** The other transactions have a result of an unknown kind. */
 let isOdd = false;
 /** Its decoded fields differ from its signed bytes. */
 let altered: { readonly txHash: string; readonly value: object } | undefined;

@@ -84,7 +84,6 @@ test('loses no block when java-tron forgets unsolid blocks at a restart', async 
   });
   const read = await reader.readVerified(first, solid, []);
   expect(read.headers).toEqual(before.headers.slice(0, solid - first + 1));
-  // It receives the forgotten blocks from its peers.
   hasForgotten = false;
   await waitUntil('the node has the blocks again', async () => (await reader.head()).height === height);
   expect((await reader.readSeen(first, height)).headers).toEqual(before.headers);

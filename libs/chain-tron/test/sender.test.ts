@@ -224,7 +224,6 @@ describe('payments', () => {
       [devnet.url, another, eager],
     ])
       expect(await senderOf(urls).prepare(tooMuch)).toMatchObject([{ obstacle: 'WOULD_FAIL' }]);
-    // One of three that rejects the payment does not block it.
     const refusing = await answering({ result: { message: 'aa' } });
     const [honest] = await sender.prepare([pay()]);
     for (const urls of [
@@ -579,7 +578,6 @@ function isList(value: Answer): value is readonly unknown[] {
   return Array.isArray(value);
 }
 
-/** Changes answers to contract calls. */
 function answering(instead: object): Promise<string> {
   return changing((value) =>
     isList(value) || !('constant_result' in value)

@@ -13,7 +13,6 @@ interface Port {
   readonly side: Side;
   readonly server: Server;
   readonly url: string;
-  /** The side of each received call. */
   readonly asked: string[];
 }
 

@@ -14,7 +14,6 @@ import { createTronReader } from '../src/reader.ts';
 const FEE_LIMIT_SUN = 1_000_000_000;
 const SOLID_LAG_BLOCKS = 3;
 
-/** Makes blocks only on request. */
 export interface TronHarness extends ChainHarness {
   readonly devnet: TronDevnet;
   readonly network: TronNetwork;
@@ -37,7 +36,6 @@ export function networkOf(
   };
 }
 
-/** With the keys of the devnet's funded accounts. */
 export function walletsOf({ accounts, url }: Pick<TronDevnet, 'accounts' | 'url'>): readonly TronWeb[] {
   return accounts.map(({ privateKeyHex }) => new TronWeb({ fullHost: url, privateKey: privateKeyHex }));
 }

@@ -16,7 +16,6 @@ const HOLDER = 'TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH' as Address;
 let devnet: TronDevnet;
 let proxies: readonly LyingTronProxy[];
 let first: number;
-/** By index of the source. */
 type WrongAnswer = (asked: AskedOfTron, honest: () => Promise<unknown>) => Promise<unknown>;
 let wrongAnswers: Partial<Record<number, WrongAnswer>> = {};
 
@@ -44,7 +43,6 @@ afterAll(async () => {
   await devnet.close();
 });
 
-/** The first two sources by default. */
 function readerOf(
   overrides: Partial<TronNetwork> = {},
   {
@@ -73,7 +71,6 @@ test('confirms transfers without a request if both sources returned the block', 
   exchanges.length = 0;
   const { confirmed, refuted } = await reader.confirmTransfers(ours, { headers });
   expect([confirmed.length, refuted.length, exchanges.length]).toEqual([BLOCKS, 0, 0]);
-  // Requested one by one, the receipts confirm the same.
   await expect(reader.confirmTransfers(ours)).resolves.toMatchObject({
     confirmed: confirmed.map(({ txHash, position, feeBaseUnits, amountBaseUnits }) => ({
       txHash,

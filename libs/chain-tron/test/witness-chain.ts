@@ -17,14 +17,12 @@ export function keyOf(name: string): Key {
 }
 
 export interface Produced {
-  /** Named in the header. */
   readonly witness: Key;
   /** @default witness */
   readonly signer?: Key;
   readonly header?: object;
 }
 
-/** Linked empty blocks from height 1, as nodes return them. */
 export function chainOf(produced: readonly Produced[]) {
   let parentHash = '0'.repeat(64);
   const blocks = produced.map(({ witness, signer = witness, header = {} }, place) => {

@@ -7,7 +7,6 @@ import { seenBlock, type ChainState } from './chain-state.ts';
 import { isLost, type FateAnswers, type OpenTransaction, type VerifiedAnswer } from './judge-fates.ts';
 import type { Scanning } from './scanning.ts';
 
-/** At the commit for which outcomes are requested. */
 export interface FateMoment {
   readonly after: ChainState;
   readonly isReorganised: boolean;
@@ -25,10 +24,9 @@ export function needsOneSource(own: OpenTransaction, state: ChainState): boolean
 }
 
 /**
- * From one source while transactions are in no block, from two once they are deep enough. Two sources are also asked
- * for transactions with taken nonces and, when the verified cursor moves, for all unmined ones: this detects a source
- * that withholds a receipt. Mined transactions that wait for depth are not requested. `early` is the answer of one
- * source, if it was requested already.
+ * One source while transactions are in no block, two once they are deep enough. Two sources are also asked for
+ * transactions with taken nonces and, when the verified cursor moves, for all unmined ones: this detects a source that
+ * withholds a receipt. `early` is the answer of one source, if it was requested already.
  */
 export async function askFates(
   { reader }: Pick<Scanning, 'reader'>,
@@ -75,7 +73,7 @@ function answersOf(
   ]);
 }
 
-/** Blocks of receipts below every stored block. If a block cannot be read, only its transactions wait. */
+/** If a block cannot be read, only its transactions wait. */
 async function readOlderBlocks(
   reader: Scanning['reader'],
   after: ChainState,

@@ -23,9 +23,9 @@ interface CaughtUp {
   readonly failure?: Error;
 }
 
-/** Being read or waiting for commit. Limits memory: the raw answers of segments being read are large. */
+/** Limits memory: the raw answers of segments being read are large. */
 const SEGMENTS_AHEAD = 12;
-/** Recipient lookups: segments per SQL statement, and milliseconds that the first waits for the others. */
+/** Segments per SQL statement, and milliseconds that the first waits for the others. */
 const LOOKUP_BATCH = { together: 5, withinMs: 50 };
 /** Fewer, larger commits are faster, but payments become visible later. */
 const SEGMENTS_PER_COMMIT = 5;
@@ -41,7 +41,6 @@ export function createCatchingUp(scanning: Scanning) {
   return {
     isWorthwhile: (blocks: number) =>
       blocks > SEGMENTS_FAR_BEHIND * segmentBlocks(scanning) && isolation.isDue(),
-    /** A read failure is reported under `part`. */
     async *run(
       part: 'catch-up' | 'verified',
       before: ChainState,
@@ -61,10 +60,9 @@ export function createCatchingUp(scanning: Scanning) {
 }
 
 /**
- * Reads a long range in parallel and yields its changes in chain order. Blocks that are deep enough are read once, the
- * verified way, and both cursors move over them; blocks above are read as seen. A segment is verified only when later
- * blocks make it deep enough, are linked to it by parent hashes, and are confirmed by a second source. A failure or an
- * unlinked block ends the reading and discards later segments.
+ * Blocks that are deep enough are read once, the verified way, and both cursors move over them; blocks above are read
+ * as seen. A segment is verified only when later blocks make it deep enough, are linked to it by parent hashes, and are
+ * confirmed by a second source. A failure or an unlinked block discards later segments.
  */
 async function* catchUp(
   scanning: Scanning,
@@ -106,7 +104,6 @@ async function* catchUp(
   }
 }
 
-/** Ascending: the verified range, then the seen range. */
 function* segmentsTo(
   { verifiedHeight, seenHeight }: ScanGoal,
   from: ChainState,
@@ -163,7 +160,6 @@ function checkLinked(state: ChainState, below: BlockHeader | undefined, read: Se
   }
 }
 
-/** Leading segments of one kind that can be committed now. */
 function countReady(
   network: Scanning['network'],
   state: ChainState,
@@ -183,8 +179,8 @@ function countReady(
 }
 
 /**
- * A second source confirms the block that makes the last of the next segments deep enough. Blocks read the verified way
- * need no confirmation: two sources agreed on their hashes.
+ * A second source confirms the block that gives depth to the next segments. Blocks read the verified way need no
+ * confirmation: two sources agreed on their hashes.
  */
 async function confirmDepth(
   { network, reader }: Scanning,

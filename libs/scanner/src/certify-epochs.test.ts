@@ -12,7 +12,6 @@ import type { ScanStore } from './store/scan-store.ts';
 const committeeOf = (epoch: number): EpochCommittee => ({ epoch, members: [{ publicKey: 'k', weight: 1 }] });
 const hash = 'c9' as BlockHash;
 
-/** Without stored committees, and with a clock that passes every back-off. */
 function world() {
   const done: string[] = [];
   const stored: EpochCommittee[] = [];

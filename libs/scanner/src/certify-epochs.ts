@@ -7,11 +7,10 @@ import { scanError } from './scan-error.ts';
 import type { Scanning } from './scanning.ts';
 
 /**
- * Follows the validator committees of a chain and the last checkpoint of each epoch that they signed.
- *
- * The first committee is trusted once, when two sources agree on it. Each later one is named in the last checkpoint of
- * the previous epoch, signed by that epoch's committee. No committee is trusted a second time: nodes could hide an
- * epoch's signatures and name a committee of their own.
+ * Follows the validator committees of a chain and the checkpoints that ended their epochs. The first committee is
+ * trusted once, when two sources agree on it. Each later one is named in the last checkpoint of the previous epoch,
+ * signed by that epoch's committee. No committee is trusted a second time: nodes could hide an epoch's signatures and
+ * name a committee of their own.
  */
 export function createEpochCertifying(scanning: Scanning) {
   const {
@@ -23,7 +22,6 @@ export function createEpochCertifying(scanning: Scanning) {
   const isolation = isolateFailure(scanning, 'certify');
   let known: EpochCommittee | undefined;
   return {
-    /** Advances at most one epoch, up to that of the verified cursor. Retries after a failure. */
     async run(lease: Lease, state: ChainState, options: ReadOptions): Promise<void> {
       const { epoch } = verifiedBlock(state);
       if (committees === undefined || epoch === undefined || !isolation.isDue()) return;

@@ -3,7 +3,7 @@ import { scanError } from './scan-error.ts';
 
 export type HeadBlock = Pick<BlockHeader, 'height' | 'hash' | 'timeSeconds'>;
 
-/** A chain's cursor row and stored blocks. Immutable. */
+/** Cursor row and stored blocks. Immutable. */
 export interface ChainState {
   /** Newest block known when the seen cursor last moved. Never below the seen block. */
   readonly head: HeadBlock;
@@ -15,7 +15,6 @@ export interface ChainState {
   readonly blocks: readonly BlockHeader[];
 }
 
-/** Change of a chain's position in one commit. */
 export interface ChainStep {
   readonly head: HeadBlock;
   readonly finalizedHeight: number | null;
@@ -45,7 +44,6 @@ export function verifiedBlock(state: ChainState): BlockHeader {
   return block;
 }
 
-/** Drops blocks more than `reorgWindow` below the verified block. */
 export function applyStep(state: ChainState, step: ChainStep, reorgWindow: number): ChainState {
   const oldestKept = step.verifiedHeight - reorgWindow;
   const corrected = new Map(step.corrected?.map((block) => [block.height, block]));

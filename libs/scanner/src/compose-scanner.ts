@@ -64,7 +64,6 @@ export function composeScannerOf({ service, family, schema, createApp }: Scanner
   };
 }
 
-/** An empty result is valid: the scanner idles. */
 function selectNetworks(
   networks: readonly NetworkConfig[],
   family: Family,

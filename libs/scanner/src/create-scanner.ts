@@ -25,7 +25,6 @@ export interface ScannedNetwork {
 }
 
 export interface ScannerDeps {
-  /** Connected as the schema's role. */
   readonly db: Db;
   readonly schema: ServiceSchema;
   readonly broker: Broker;
@@ -33,12 +32,8 @@ export interface ScannerDeps {
   readonly metrics: Metrics;
   readonly clock: Clock;
   readonly newId: NewId;
-  /**
-   * Networks are scanned independently, with readers that report to `nodes`. Called at once; an error is a
-   * configuration mistake.
-   */
+  /** Called at once; an error is a configuration mistake. The readers report to `nodes`. */
   readonly openNetworks: (nodes: NodeObserver) => readonly ScannedNetwork[];
-  /** Unique per process. */
   readonly instanceId: string;
   /** Receives the error when no chain passes its start-up checks; the service must then end. */
   readonly fail: (error: unknown) => void;
@@ -57,8 +52,8 @@ export interface ScannerApp {
 const LEASE_TTL_MS = 5_000;
 
 /**
- * Does not close its dependencies. Each chain has its own lease, held until its replica stops or dies. Replicas that
- * start later stand by; leases are not balanced. If one process cannot scan all chains, split them with CHAINS.
+ * Each chain has its own lease, held until its replica stops or dies. Replicas that start later stand by; leases are
+ * not balanced. If one process cannot scan all chains, split them with CHAINS.
  */
 export function createScanner(deps: ScannerDeps): ScannerApp {
   const { broker, logger, metrics, clock } = deps;

@@ -7,14 +7,9 @@ import type { ScanNetwork } from './scan-network.ts';
 import type { Scanning } from './scanning.ts';
 
 export interface DepthFacts {
-  /**
-   * Newest block that is linked by parent hashes to every block below it. Depth counts from this block: an unread head
-   * of a node has no proof.
-   */
+  /** Newest block that is linked by parent hashes to every block below it: an unread head of a node proves no depth. */
   readonly linkedHeight: number;
-  /** Null if the chain has never named a finalized block. */
   readonly finalizedHeight: number | null;
-  /** It has not moved for longer than the network allows. */
   readonly isFinalityStale: boolean;
 }
 
@@ -39,8 +34,8 @@ export function verifiableHeight(
 }
 
 /**
- * Blocks, including `height` itself, that make `height` deep enough and that a second source must confirm. 1 if the
- * block is final or needs no depth: its own hash is compared when it is read.
+ * Blocks, including `height`, that make it deep enough and that a second source must confirm. 1 if the block is final
+ * or needs no depth: its own hash is compared when it is read.
  */
 export function countedDepth(
   { confirmations, finality }: Pick<ScanNetwork, 'confirmations' | 'finality'>,
@@ -65,10 +60,9 @@ export function verifiedTarget(
 }
 
 /**
- * Finds the highest height in (verified, `target`] whose depth two sources confirm. Depth counts blocks that one source
- * returned and could have invented. The second source may be some blocks behind, so lower heights are tried. Throws
- * DEPTH_NOT_VOUCHED if it lacks the block for the next height. The last confirmed block is cached: it confirms all
- * blocks below it.
+ * Finds the highest height in (verified, `target`] whose depth two sources confirm: one source could have invented
+ * blocks. The second source may be some blocks behind, so lower heights are tried. DEPTH_NOT_VOUCHED if it lacks the
+ * block for the next height. The last confirmed block is cached: it confirms all blocks below it.
  */
 export function confirmDepths({ network, reader }: Pick<Scanning, 'network' | 'reader'>) {
   let confirmed: Pick<BlockHeader, 'height' | 'hash'> | undefined;
@@ -115,7 +109,6 @@ export function confirmDepths({ network, reader }: Pick<Scanning, 'network' | 'r
   };
 }
 
-/** In growing steps. */
 function* downwards(highest: number, lowest: number): Generator<number, undefined, undefined> {
   let step = 1;
   for (let height = highest; height > lowest; height -= step, step *= 2) yield height;

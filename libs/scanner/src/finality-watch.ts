@@ -4,7 +4,7 @@ import type { Clock } from '@opentill/runtime/clock';
 import type { ScanNetwork } from './scan-network.ts';
 
 export interface FinalityView {
-  /** Without a move of the finalized height, counted only while it was polled. */
+  /** Counted only while the height was polled. */
   readonly unmovedMs: number;
   readonly isStale: boolean;
 }
@@ -16,9 +16,8 @@ const POLL_GAP_MS_MIN = 90_000;
 const POLL_GAP_POLLS = 6;
 
 /**
- * Polls the finalized height and measures how long it has not moved. Only time between answered polls counts, starting
- * with the first. So neither a suspended process nor unreachable nodes make finality stale, and a new replica waits the
- * full time before it falls back.
+ * Only time between answered polls counts. So neither a suspended process nor unreachable nodes make finality stale,
+ * and a new replica waits the full time before it falls back.
  */
 export function createFinalityWatch(deps: {
   readonly network: ScanNetwork;
@@ -44,15 +43,14 @@ export function createFinalityWatch(deps: {
 
   return {
     view,
-    /** For a chain that changes to or from another replica. */
     forget(): void {
       lastHeight = -1;
       unmovedMs = 0;
       answeredAtMs = undefined;
     },
     /**
-     * The result never decreases and never exceeds the head: a node that names a higher one is wrong. Null if only
-     * depth decides. FINALITY_UNAVAILABLE only while no fallback applies.
+     * Never decreases and never exceeds the head: a node that names a higher height is wrong. Null if only depth
+     * decides. FINALITY_UNAVAILABLE only while no fallback applies.
      */
     async look(
       {

@@ -9,9 +9,9 @@ import type { Scanning } from './scanning.ts';
 const FIRST_STEP_BLOCKS = 8;
 
 /**
- * Height of the last stored block that is still in the chain, given headers that contradict stored ones. Reads older
- * headers in growing steps until a common block is found. REORG_TOO_DEEP if the fork is below all stored blocks or
- * below a finalized block and a second source shows the branch too; until then BRANCH_NOT_VOUCHED.
+ * Height of the last stored block that is still in the chain. Reads older headers in growing steps. REORG_TOO_DEEP if
+ * the fork is below all stored blocks or below a finalized block and a second source shows the branch too; until then
+ * BRANCH_NOT_VOUCHED.
  */
 export async function findAncestor(
   { network, reader }: Scanning,
@@ -59,8 +59,8 @@ export async function findAncestor(
 }
 
 /**
- * A second source confirms the first block of a branch that would remove verified blocks or halt the chain. Throws
- * BRANCH_NOT_VOUCHED if none does; the cursors do not move.
+ * For a branch that would remove verified blocks or halt the chain. Throws BRANCH_NOT_VOUCHED if no second source shows
+ * it.
  */
 export async function confirmBranch(
   reader: Pick<ChainReader, 'vouch'>,

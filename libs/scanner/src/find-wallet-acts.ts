@@ -5,9 +5,9 @@ import type { ForeignTransaction, ForeignTransfer, LandedTransaction } from './s
 import type { Scanning } from './scanning.ts';
 
 /**
- * Transactions of hot wallets in a verified range that this gateway did not sign: a third party has the key or an
- * allowance, or the database was restored. Needs a reader that names actors; on other chains the wallet's transaction
- * count shows them. The signer commits before it sends, so own transactions are always in the database by now.
+ * Transactions of hot wallets that this gateway did not sign: a third party has the key or an allowance, or the
+ * database was restored. Needs a reader that names actors; on other chains the wallet's transaction count shows them.
+ * The signer commits before it sends, so own transactions are always in the database by now.
  */
 export async function findForeign(
   { network, store }: Pick<Scanning, 'network' | 'store'>,
@@ -33,7 +33,6 @@ export async function findForeign(
   return [...found.values()];
 }
 
-/** Undefined if the reader names no actors. */
 function actsAmong(
   transfers: readonly CandidateTransfer[],
   actors: readonly Actor[] | undefined,

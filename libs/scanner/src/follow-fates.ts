@@ -18,9 +18,8 @@ interface Known {
 }
 
 /**
- * Follows the outcomes of the gateway's own transactions by their receipts, which also finds those mined in old blocks.
- * Outcomes are part of the commit that moves the cursor over their block. A failure delays no cursor; sources are asked
- * again.
+ * Follows own transactions by their receipts, which also finds those mined in old blocks. Outcomes are part of the
+ * commit that moves the cursor over their block. A failure delays no cursor.
  */
 export function createFateFollowing(deps: Scanning) {
   const { network, reader, observe, clock } = deps;
@@ -36,7 +35,6 @@ export function createFateFollowing(deps: Scanning) {
     return { open, early: await reader.readFates(unmined, { ...options, byOneSource: true }) };
   }
 
-  /** Undefined when no source answered; then only blocks that a reorganisation removed are processed. */
   async function judgeAt(
     moment: FateMoment,
     options: ReadOptions,
@@ -83,7 +81,6 @@ export function createFateFollowing(deps: Scanning) {
       const fates = await judgeAt(moment, options, takenBack);
       return fates === undefined ? change : { ...change, fates };
     },
-    /** For a round in which no cursor moved. */
     async planIdle(state: ChainState, options: ReadOptions): Promise<ScanChange | undefined> {
       if (isAsked || (early === undefined && !openTransactions.mayBeAny())) return undefined;
       const fates = await judgeAt({ after: state, isReorganised: false, isVerifying: false }, options);
@@ -93,7 +90,6 @@ export function createFateFollowing(deps: Scanning) {
   };
 }
 
-/** Remembers if the last lookup found any. */
 function createOpenTransactions(deps: Scanning, isWaiting: (own: OpenTransaction) => boolean) {
   const { network, store } = deps;
   const nextTaken = createTakenTransactions(deps, isWaiting);
@@ -116,13 +112,9 @@ function createOpenTransactions(deps: Scanning, isWaiting: (own: OpenTransaction
 }
 
 const TAKEN_EVERY_MS = 30_000;
-/** The next page follows in the next period. */
 const TAKEN_AT_ONCE = 256;
 
-/**
- * Own transactions with taken nonces, page by page every 30 s, then from the start. Between pages only those on which
- * sources disagree.
- */
+/** Page by page every 30 s, then from the start. Between pages only those on which sources disagree. */
 function createTakenTransactions(
   { network, store, clock }: Scanning,
   isWaiting: (own: OpenTransaction) => boolean,
@@ -143,7 +135,6 @@ function createTakenTransactions(
   };
 }
 
-/** Times since which two sources have disagreed, by transaction. */
 function createWaits() {
   const since = new Map<TxHash, number>();
   return {

@@ -6,7 +6,6 @@ import type { Scanning } from './scanning.ts';
 
 const FIRST_MS = 200;
 const MAX_MS = 10_000;
-/** Upper limit of a provider's Retry-After. */
 const RETRY_AFTER_MS_MAX = 60_000;
 
 /** Failures of one part of the round delay only this part. Uses no timer. */
@@ -16,9 +15,7 @@ export function isolateFailure(
 ) {
   let failures = 0;
   let dueAtMs = 0;
-  /**
-   * False during back-off. The pause doubles with each failure in a row, and is at least the provider's Retry-After.
-   */
+  /** The pause doubles with each failure in a row, and is at least the provider's Retry-After. */
   const isDue = (): boolean => clock.now().getTime() >= dueAtMs;
   function backOff(error: unknown): void {
     failures += 1;
@@ -48,7 +45,6 @@ export function isolateFailure(
   return { isDue, backOff, failed, succeeded, run };
 }
 
-/** 0 if the provider gave none. */
 export function retryAfterMs(error: unknown): number {
   const asked = error instanceof GatewayError ? error.context['retryAfterMs'] : undefined;
   return typeof asked === 'number' ? Math.min(Math.max(asked, 0), RETRY_AFTER_MS_MAX) : 0;

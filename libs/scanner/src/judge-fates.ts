@@ -14,7 +14,6 @@ export interface RecordedFate extends Omit<TransactionFate, 'txHash'> {
   readonly state: 'MINED' | 'VERIFIED' | 'ORPHANED';
 }
 
-/** The outcome is not final. */
 export interface OpenTransaction extends OwnTransaction {
   readonly signedAtSeconds: number;
   readonly fate: RecordedFate | undefined;
@@ -95,12 +94,10 @@ function judge(
   if (answer !== undefined) {
     const block = storedBlock(after, answer) ?? olderBlocks.get(answer.blockHash);
     if (block !== undefined) return { change: foundIn(block, answer, after) };
-    // Above the seen block the sources are ahead of the scanner.
     return { change: ifLost, waits: answer.blockHeight <= seenBlock(after).height };
   }
   const found = seen.get(txHash);
   const block = found && storedBlock(after, found);
-  // At or below the verified height two sources are required.
   if (found === undefined || block === undefined || block.height <= after.verifiedHeight)
     return { change: ifLost };
   return { change: foundIn(block, found, after) };
@@ -115,7 +112,6 @@ function foundIn(
   return { state, fate, blockTimeSeconds: block.timeSeconds };
 }
 
-/** The block in which the transaction was recorded has left the chain. */
 export function isLost(recorded: RecordedFate, state: ChainState): boolean {
   if (recorded.state === 'ORPHANED') return false;
   const oldestHeight = state.blocks[0]?.height ?? 0;

@@ -2,12 +2,9 @@ import type { Address } from '@opentill/chain/address-codec';
 import type { ScanStore } from './store/scan-store.ts';
 
 /**
- * Batches concurrent recipient lookups of one family into one SQL statement: it sends each address once and finds
- * neighbours in the index together. A lookup waits at most `withinMs` for others; the statement starts at once when
- * `together` have joined.
- *
- * A lookup never joins a running statement, so the database is always queried after the blocks were read. Each caller
- * receives the recipients found for the whole batch.
+ * Batches concurrent recipient lookups into one SQL statement. A lookup waits at most `withinMs` for others; the
+ * statement starts at once when `together` have joined. A lookup never joins a running statement, so the database is
+ * always queried after the blocks were read. Each caller receives the recipients of the whole batch.
  */
 export function batchLookups(
   find: ScanStore['findRecipients'],

@@ -5,11 +5,8 @@ import { readerError } from '@opentill/chain/reader-error';
 import type { MatchedTransfer } from './scan-change.ts';
 
 /**
- * Transfers to deposit addresses or hot wallets, confirmed by their receipts. Queries the database without a cache: an
- * address is stored before it is shown, hence before a payment to it.
- *
- * Own transactions are no deposits and are excluded by hash. The signer commits before it sends, so they are always
- * found.
+ * Queries the database without a cache: an address is stored before it is shown, hence before a payment to it. Own
+ * transactions are no deposits and are excluded by hash; the signer commits before it sends, so they are always found.
  */
 export async function matchTransfers(
   { network, reader, store, observe }: Scanning,

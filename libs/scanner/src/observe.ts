@@ -46,7 +46,6 @@ const LOGGED_IDS_MAX = 50;
 export interface Commit {
   readonly state: ChainState;
   readonly written: Written;
-  /** Stored blocks that a reorganisation removed; usually 0. */
   readonly depthBlocks: number;
 }
 
@@ -90,10 +89,8 @@ export function createObserve(deps: {
   };
 }
 
-/** From one lease to the next. */
 function noteProgress({ figureOf, alarms, meters, logger, nowMs }: Noting) {
   return {
-    /** This replica scans the chain or waits for its lease. */
     watching(network: ScanNetwork, sources: ChainReader['sources']): void {
       Object.assign(figureOf(network.chain), { network, sources, watchedAtMs: nowMs() });
     },
@@ -124,7 +121,6 @@ function noteProgress({ figureOf, alarms, meters, logger, nowMs }: Noting) {
       logger.info('chain given up', { chain });
       alarms.judge(chain);
     },
-    /** With or without changes. */
     ticked(chain: Chain): void {
       const figure = figureOf(chain);
       figure.tickedAtMs = nowMs();
@@ -156,7 +152,6 @@ function noteProgress({ figureOf, alarms, meters, logger, nowMs }: Noting) {
   };
 }
 
-/** Alarms evaluate these answers later. */
 function noteReadings({ figureOf, logger, nowMs }: Noting) {
   return {
     headNamed(chain: Chain, head: HeadBlock): void {
@@ -219,7 +214,6 @@ function noteTrouble({ figureOf, alarms, meters, logger, nowMs }: Noting) {
     seenButNotVerified: contradicted('seen-not-verified'),
     /** A rescan did not find a verified transfer. No row is changed; an operator must decide. */
     rescanContradicts: contradicted('rescan'),
-    /** `leftOut` is why the chain is left out. */
     checked(chain: Chain, leftOut: CheckFailure | undefined): void {
       const figure = figureOf(chain);
       if (figure.leftOut === leftOut) return;

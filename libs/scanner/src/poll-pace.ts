@@ -1,7 +1,6 @@
 import type { Clock } from '@opentill/runtime/clock';
 import type { ScanNetwork } from './scan-network.ts';
 
-/** One poll in this many is made while a subscription reports every block. */
 const POLLS_PER_PERIOD = 4;
 
 /**
@@ -21,7 +20,6 @@ export function createPollPace(
       hintedAtMs = clock.now().getTime();
       isHinted = true;
     },
-    /** Records the time of the poll. */
     isDue(): boolean {
       const nowMs = clock.now().getTime();
       const isHintRecent = nowMs - hintedAtMs <= silentAfterMs && nowMs >= hintedAtMs;

@@ -1,7 +1,6 @@
 /**
- * Reads several items concurrently and returns the results in order. At most `ahead()` items, and at least one, are
- * started and not yet returned; this bounds calls and memory. Each call of `next` starts more. `signal` aborts all
- * reads.
+ * Returns results in order. At most `ahead()` items, and at least one, are started and not yet returned; this bounds
+ * calls and memory. Each call of `next` starts more.
  */
 export function createReadAhead<I, R>(options: {
   readonly items: Iterator<I, unknown, undefined>;
@@ -50,7 +49,6 @@ export function createReadAhead<I, R>(options: {
       const settled = first.result.then(yes, yes);
       return Promise.race([settled, late]).finally(() => clearTimeout(timer));
     },
-    /** Aborts all reads and resolves when they have ended. */
     async stop(): Promise<void> {
       stopping.abort();
       await Promise.allSettled(started.map(({ result }) => result));
@@ -62,14 +60,12 @@ const yes = (): true => true;
 
 /** Transfers and transactions in memory, about 500 bytes each. */
 const READINGS_AHEAD = 50_000;
-/** Used before a segment has been measured. */
 const SEGMENTS_AT_FIRST = 2;
 /** The fullest of the last 16 segments counts, so that a few empty blocks do not raise the limit. */
 const SEGMENTS_REMEMBERED = 16;
 
 export type ReadingLimit = ReturnType<typeof createReadingLimit>;
 
-/** Limits the number of segments read at once by the size of recent ones. */
 export function createReadingLimit() {
   const last: number[] = [];
   return {

@@ -9,14 +9,12 @@ import type { ForeignTransaction, LandedTransaction, LiveTransfer, MatchedTransf
 import { scanError } from './scan-error.ts';
 import type { Scanning } from './scanning.ts';
 
-/** Blocks to read together, either to verify or only to show. */
 export interface Segment {
   readonly kind: 'verified' | 'seen';
   readonly from: number;
   readonly to: number;
 }
 
-/** With the transfers and transactions that concern the gateway. */
 export interface SegmentRead extends Segment {
   readonly headers: readonly BlockHeader[];
   readonly matched: readonly MatchedTransfer[];
@@ -49,7 +47,6 @@ export function* splitRange(
   return undefined;
 }
 
-/** BRANCHES_DIFFER if a block differs from the stored one. */
 export async function readSegment(
   scanning: Scanning,
   state: ChainState,
@@ -90,7 +87,6 @@ function readingsIn({ transfers, transactions, actors }: RangeRead): number {
   return transfers.length + (transactions ?? actors?.length ?? 0);
 }
 
-/** Fewer than `most` segments at once if they are large. */
 export function readSegmentsAhead(
   scanning: Scanning,
   state: ChainState,

@@ -1,18 +1,16 @@
 import type { BlockHeader } from '@opentill/chain/block';
 
 export type Reconciliation =
-  /** The headers repeat or continue the stored blocks. */
   | { readonly kind: 'extends' }
   /** Stored blocks above this height have left the chain. */
   | { readonly kind: 'reorganised'; readonly ancestorHeight: number }
-  /** Contradicted, with no common block yet. Lower headers are needed. */
   | { readonly kind: 'undecided' }
   /** Contradicted down to the oldest stored block, or no block to compare. The fork cannot be found. */
   | { readonly kind: 'below-window' };
 
 /**
- * Both lists are non-empty, ascending and linked; `read` starts at most one block above the last stored one, otherwise
- * RangeError. Only hashes count: a lower head with a known hash is a lagging node, not a reorganisation.
+ * `read` starts at most one block above the last stored one. Only hashes count: a lower head with a known hash is a
+ * lagging node, not a reorganisation.
  */
 export function reconcileBlocks(
   stored: readonly BlockHeader[],

@@ -12,8 +12,8 @@ export interface ReportDeps extends Pick<Scanning, 'network' | 'store' | 'observ
 const MAX_BACKOFF_MS = 5_000;
 
 /**
- * Writes the chain's state whenever it changes, and at stop, because the last state may explain why the service ends.
- * Only the lease holder writes. A stored halt of an earlier holder lasts until a round succeeds.
+ * Writes each change of the chain's state, and the state at stop, which may explain why the service ends. A halt stored
+ * by an earlier lease holder lasts until a round succeeds.
  */
 export function startReporting(deps: ReportDeps): Loop & { wakeIfChanged(): void } {
   const { observe, store, lease, leaseIntervalMs: intervalMs } = deps;

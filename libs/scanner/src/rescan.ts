@@ -15,15 +15,14 @@ import type {
 import { scanError, type ScanErrorCode } from './scan-error.ts';
 import type { Scanning } from './scanning.ts';
 
-/** Read at once for one commit; fewer if blocks are full. A new head waits for them. */
+/** Read at once for one commit. A new head waits for them. */
 const SEGMENTS_PER_PART = 4;
 const LOOKUP_INTERVAL_MS = 5_000;
 /** Another replica continued the chain: no failure of the rescan. */
 const TAKEN_OVER: ReadonlySet<string> = new Set(['LEASE_LOST', 'CURSOR_MOVED' satisfies ScanErrorCode]);
 
 /**
- * Runs the rescans of one chain part by part. Polls for requests every 5 s. Each commit stores the progress in the
- * request's row, so the next lease holder continues there, also after a crash.
+ * Each commit stores the progress in the request's row, so the next lease holder continues there, also after a crash.
  */
 export function createRescans(scanning: Scanning) {
   const { network, store, clock } = scanning;
@@ -95,8 +94,8 @@ async function planPart(
     .flatMap((segment) => segment.live)
     .filter((transfer) => !found.has(identityOf(transfer)));
   if (missing.length > 0) observe.rescanContradicts(network.chain, missing);
-  // A differing transfer of the same transaction may be the same movement at another position; writing it would credit
-  // it twice.
+  // A differing transfer of the same transaction may be the same movement at another position: it would be credited
+  // twice.
   const doubted = new Set(missing.map(({ txHash }) => txHash));
   return {
     step: unchangedStep(state),
@@ -107,7 +106,6 @@ async function planPart(
   };
 }
 
-/** All fields that must equal the record. */
 function identityOf(transfer: LiveTransfer | MatchedTransfer): string {
   const { txHash, position, blockHash, contract, to, amountBaseUnits } = transfer;
   return [txHash, position, blockHash, contract, to, amountBaseUnits].join(' ');

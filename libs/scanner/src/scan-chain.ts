@@ -12,25 +12,20 @@ import { startReporting } from './report-status.ts';
 
 export interface ScanChainDeps extends Omit<ScanTickDeps, 'lease'> {
   readonly lease: LeaseKeeper;
-  /** Of lease renewals and requests: a third of the lease's time to live. */
+  /** A third of the lease's time to live. */
   readonly leaseIntervalMs: number;
   readonly gates: StartGates<CheckFailure>;
 }
 
-/** Scanned by this replica, or waiting for the lease. */
 export interface ChainScan {
   readonly chain: Chain;
   wake(): void;
-  /** Stops the loops and releases the lease. */
   stop(): Promise<void>;
 }
 
 const MAX_BACKOFF_MS = 5_000;
 
-/**
- * A chain that fails its start-up checks is left out and checked again. `onNoneUsable` receives the error when every
- * chain is left out.
- */
+/** A chain that fails its start-up checks is left out and checked again. */
 export function createChainGates(
   clock: Clock,
   onNoneUsable: (error: unknown) => void,
@@ -39,9 +34,8 @@ export function createChainGates(
 }
 
 /**
- * Scans one chain while this replica holds its lease, and competes for the lease otherwise. The lease has its own loop,
- * so that a slow node does not cost the lease. The scan loop polls, and also runs when a subscription reports a head.
- * It starts only after the nodes passed the start-up checks. A third loop reports the chain's state.
+ * Scans one chain while this replica holds its lease. The lease has its own loop, so that a slow node does not cost the
+ * lease. The scan loop polls, and also runs when a subscription reports a head. A third loop reports the chain's state.
  */
 export function startChainScan(deps: ScanChainDeps): ChainScan {
   const { network, reader, lease, observe } = deps;

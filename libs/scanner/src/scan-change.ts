@@ -4,7 +4,6 @@ import type { TokenContract, Transfer, TxHash } from '@opentill/chain/transfer';
 import type { ChainState, ChainStep } from './chain-state.ts';
 import type { FateChange } from './judge-fates.ts';
 
-/** Confirmed, to a deposit address or hot wallet. */
 export interface MatchedTransfer extends Transfer {
   readonly symbol: string;
   /** Seconds since 1970. */
@@ -20,7 +19,7 @@ export interface LiveTransfer extends Pick<
   readonly transferId: string;
 }
 
-/** Of a hot wallet, not signed by the gateway, or it moved money from the wallet. */
+/** A transaction of a hot wallet that the gateway did not sign, or that moved money from the wallet. */
 export interface ForeignTransaction {
   readonly txHash: TxHash;
   readonly wallet: Address;
@@ -35,26 +34,22 @@ export interface ForeignTransaction {
 export interface ForeignTransfer {
   readonly contract: TokenContract | null;
   readonly to: Address;
-  /** Greater than 0. */
   readonly amountBaseUnits: bigint;
 }
 
-/** In a verified block, successful or failed. */
+/** Successful or failed, in a verified block. */
 export interface LandedTransaction {
   readonly txHash: TxHash;
   readonly blockHeight: number;
   readonly blockHash: string;
 }
 
-/** An operator's request to read blocks again. */
 export interface RescanRequest {
   readonly requestId: string;
-  /** Not yet read. */
   readonly fromHeight: number;
   readonly toHeight: number;
 }
 
-/** In one commit. */
 export interface RescanProgress {
   readonly requestId: string;
   /** First height not yet read. */
@@ -62,27 +57,23 @@ export interface RescanProgress {
   readonly isDone: boolean;
 }
 
-/** Written by one commit. */
 export interface ScanChange {
   readonly step: ChainStep;
   /** New transfers, or known ones in another block or state, in chain order. */
   readonly matched: readonly MatchedTransfer[];
   /** New state of the matched transfers. DETECTED does not downgrade a VERIFIED transfer in the same block. */
   readonly matchedState: 'DETECTED' | 'VERIFIED';
-  /** Left the chain. Disjoint from `matched`. */
+  /** Transfers that left the chain. Disjoint from `matched`. */
   readonly orphaned: readonly LiveTransfer[];
   readonly rescan?: RescanProgress;
-  /** Outcomes of own transactions in the chain after the step. */
   readonly fates?: readonly FateChange[] | undefined;
-  /** In verified blocks. */
   readonly foreign?: readonly ForeignTransaction[];
-  /** In verified blocks; see findLanded. */
+  /** See findLanded. */
   readonly landed?: readonly LandedTransaction[];
-  /** Of all blocks that the verified cursor passes. */
   readonly proof?: RangeProof | undefined;
 }
 
-/** Yields changes, receives the committed state after each. A failed commit is thrown at the `yield`. */
+/** A failed commit is thrown at the `yield`. */
 export type Changes<R> = AsyncGenerator<ScanChange, R, ChainState>;
 
 /** Transfers by row id, own transactions by hash. */
@@ -90,7 +81,6 @@ export interface Written {
   readonly detectedIds: readonly string[];
   readonly verifiedIds: readonly string[];
   readonly orphanedIds: readonly string[];
-  /** Own transactions whose outcome changed. */
   readonly changedFates: readonly string[];
 }
 

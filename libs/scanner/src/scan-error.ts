@@ -1,7 +1,6 @@
 import { isReaderError } from '@opentill/chain/reader-error';
 import { GatewayError } from '@opentill/domain/gateway-error';
 
-/** The scanner stopped without writing. */
 export type ScanErrorCode =
   /** The chain forked below all stored blocks or below a finalized block. An operator decides. */
   | 'REORG_TOO_DEEP'

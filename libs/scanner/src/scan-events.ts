@@ -11,10 +11,7 @@ import { verifiedBlock, type ChainState } from './chain-state.ts';
 import type { Written } from './scan-change.ts';
 import type { ScanNetwork } from './scan-network.ts';
 
-/**
- * In this order: orphaned transfers, detected transfers, verified height and transfers, outcomes of own transactions. A
- * list too long for one event is split.
- */
+/** Order: orphaned, detected, verified, outcomes of own transactions. A list too long for one event is split. */
 export function eventsOf(
   { chain, family }: Pick<ScanNetwork, 'chain' | 'family'>,
   before: ChainState,

@@ -19,7 +19,6 @@ export interface ScanNetwork extends Pick<
   readonly symbols: ReadonlyMap<TokenContract | null, string>;
 }
 
-/** `canonicalContract` returns undefined if its argument is no contract address. Throws TOKEN_CONTRACT_INVALID. */
 export function scanNetworkOf(
   network: NetworkConfig,
   canonicalContract: (contract: string) => string | undefined,

@@ -68,11 +68,9 @@ export function createScanRounds(scanning: Scanning) {
       if (isBehind || isVerifiable === true || rescans.isDue()) return { state, next: 'again' };
       return { state, next: isVerifiable === 'later' ? 'soon' : undefined };
     },
-    /** Adds the outcomes of own transactions to a planned change. */
     withFates: fates.addTo,
     /** Call after loading the state: another replica may have continued a rescan. */
     stateLoaded: rescans.forget,
-    /** Drops state noted under an earlier lease. */
     leaseChanged(): void {
       verifiedPass.forget();
       tokens.forget();

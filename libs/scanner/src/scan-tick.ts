@@ -13,20 +13,15 @@ export interface ScanTickDeps extends Scanning {
   readonly onCommitted: () => void;
 }
 
-/**
- * Runs one round of a chain and commits each of its changes. Returns at once without the lease or while the chain is
- * paused. After any error the state is loaded again.
- */
+/** Returns at once without the lease or while the chain is paused. After any error the state is loaded again. */
 export function createScanTick(deps: ScanTickDeps): (signal: AbortSignal) => Promise<RoundEnd['next']> {
   const { network, reader, observe } = deps;
   const rounds = createScanRounds(deps);
   const isPaused = createPauseWatch(deps);
-  /** Valid only under its own lease. */
   let held: { readonly lease: Lease; readonly state: ChainState } | undefined;
   let knownToken: Lease['fencingToken'] | undefined;
   observe.watching(network, reader.sources);
 
-  /** Drops everything noted under another lease. */
   function noteLease(token: Lease['fencingToken'] | undefined): void {
     // First, so that pending answers are not reported for a chain that another replica scans.
     if (knownToken !== token) rounds.leaseChanged();
@@ -64,7 +59,6 @@ export function createScanTick(deps: ScanTickDeps): (signal: AbortSignal) => Pro
   };
 }
 
-/** Commits each change before requesting the next one. */
 async function commitEach<R>(
   round: Changes<R>,
   opened: ChainState,
@@ -125,10 +119,9 @@ async function open(deps: ScanTickDeps, lease: Lease, options: ReadOptions): Pro
 }
 
 /**
- * Start position of a new chain: the verified depth below the head; the seen pass reads the blocks above. Older blocks
- * are irrelevant, because the chain takes no orders before this commit. If forks may be deeper than the verified depth,
- * the reorganisation window is read as well. A second source confirms the start block: a start above the true head
- * would skip payments.
+ * A new chain starts at the verified depth below the head; the seen pass reads the blocks above. Older blocks are
+ * irrelevant, because the chain takes no orders before this commit. A second source confirms the start block: a start
+ * above the true head would skip payments.
  */
 async function readFirstState({ network, reader }: Scanning, options: ReadOptions): Promise<ChainState> {
   const head = await reader.head(options);

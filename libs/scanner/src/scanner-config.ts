@@ -18,7 +18,6 @@ interface Variables extends ServiceVariables {
   readonly CHAINS?: readonly string[];
 }
 
-/** Of a scanner's environment (deploy/guides/configuration.md). */
 // oxlint-disable-next-line typescript/explicit-module-boundary-types -- The schema's own type is what readers want.
 export function scannerConfigSchema(healthPort: number) {
   return {
@@ -31,7 +30,6 @@ export function scannerConfigSchema(healthPort: number) {
   } as const;
 }
 
-/** Throws CONFIG_INVALID listing every mistake. */
 export function readScannerConfig(
   schema: ReturnType<typeof scannerConfigSchema>,
   env: Environment,

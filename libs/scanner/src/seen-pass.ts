@@ -8,19 +8,15 @@ import { notFound, type Changes, type ScanChange } from './scan-change.ts';
 import { isScanError, scanError } from './scan-error.ts';
 import type { Scanning } from './scanning.ts';
 
-/** Before a shorter branch is followed. Most branches grow at once. */
+/** Delay before a shorter branch is followed. Most branches grow at once. */
 const SHORTER_BRANCH_GRACE_MS = 2_000;
 
-/** Moves the seen cursor of one chain to the head. */
 export function createSeenPass(scanning: Scanning) {
   const { network, observe, clock } = scanning;
   let shorterSinceMs: number | undefined;
   let timesHeld = 0;
   return {
-    /**
-     * Undefined while the head's branch is not accepted: it is shorter, or only one source shows it and it would remove
-     * verified blocks.
-     */
+    /** Undefined while the head's branch is shorter, or only one source shows it and it replaces verified blocks. */
     async *run(before: ChainState, head: BlockHeader, options: ReadOptions): Changes<ChainState | undefined> {
       const nowMs = clock.now().getTime();
       const mayShrink = shorterSinceMs !== undefined && nowMs - shorterSinceMs >= SHORTER_BRANCH_GRACE_MS;
@@ -34,7 +30,6 @@ export function createSeenPass(scanning: Scanning) {
       if (change === 'shorter-branch' || change === 'held') return undefined;
       return change === undefined ? before : yield change;
     },
-    /** Restarts the count of held branches. */
     verified(): void {
       timesHeld = 0;
     },
@@ -42,11 +37,9 @@ export function createSeenPass(scanning: Scanning) {
 }
 
 /**
- * The next blocks of the seen cursor: a range up to the head, or the new branch after a reorganisation. Undefined if
- * there is no new block or the node lags.
- *
- * 'shorter-branch' for a branch that ends below the seen block, unless `mayShrink`: a node in the middle of a
- * reorganisation shows such a branch; following it would orphan payments that reappear at once.
+ * Undefined if there is no new block or the node lags. 'shorter-branch' for a branch that ends below the seen block,
+ * unless `mayShrink`: a node in the middle of a reorganisation shows such a branch; following it would orphan payments
+ * that reappear at once.
  */
 async function planSeen(
   scanning: Scanning,
@@ -80,9 +73,8 @@ async function planSeen(
 }
 
 /**
- * Replaces the old branch by the new one in one commit, at least up to the old height. So a payment that only moved to
- * another block never appears lost. BRANCH_NOT_VOUCHED if it would replace verified blocks and no second source shows
- * the new branch.
+ * Replaces the branch in one commit, at least up to the old height, so that a payment that only moved to another block
+ * never appears lost. BRANCH_NOT_VOUCHED if it would replace verified blocks and no second source shows the new branch.
  */
 async function planReorganisation(
   scanning: Scanning,
@@ -118,7 +110,6 @@ async function planReorganisation(
   };
 }
 
-/** The last block read is the head once it reaches the named one, which may have left the chain. */
 function follow(head: BlockHeader, range: RangeRead): Pick<ChainStep, 'head' | 'newBlocks'> {
   const last = range.headers.at(-1) ?? head;
   return { head: last.height >= head.height ? last : head, newBlocks: range.headers };

@@ -5,7 +5,6 @@ import type { Scanning } from './scanning.ts';
 /** Issuers announce a pause or replacement long in advance, or not at all, so a long interval suffices. */
 const EVERY_MS = 10 * 60 * 1_000;
 
-/** Queries the token contracts of a chain for warnings. */
 export function createTokenWatch(scanning: Scanning) {
   const { network, reader, observe, clock } = scanning;
   const isolation = isolateFailure(scanning, 'tokens');

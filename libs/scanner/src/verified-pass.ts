@@ -15,7 +15,6 @@ interface Finality {
   readonly isFinalityStale: boolean;
 }
 
-/** Verifies blocks that are deep enough and polls finality. */
 export function createVerifiedPass(scanning: Scanning, catchingUp: CatchingUp) {
   const { network, observe } = scanning;
   const finality = createFinalityWatch(scanning);
@@ -33,7 +32,6 @@ export function createVerifiedPass(scanning: Scanning, catchingUp: CatchingUp) {
     }
   }
 
-  /** Within the seen blocks; undefined if all deep enough blocks are verified. */
   async function goalOf(state: ChainState, options: ReadOptions): Promise<ScanGoal | undefined> {
     const seenHeight = seenBlock(state).height;
     const { head, verifiedHeight } = state;
@@ -49,7 +47,6 @@ export function createVerifiedPass(scanning: Scanning, catchingUp: CatchingUp) {
   }
 
   return {
-    /** In parallel, if the head is distant. Verifies blocks that will be deep enough. */
     async *catchUpWithHead(before: ChainState, head: BlockHeader, options: ReadOptions): Changes<ChainState> {
       if (!catchingUp.isWorthwhile(head.height - seenBlock(before).height)) return before;
       const named = verifying.isDue()
@@ -58,7 +55,6 @@ export function createVerifiedPass(scanning: Scanning, catchingUp: CatchingUp) {
       const goal = goalAtHead(scanning, before, head, named);
       return (yield* catchingUp.run('catch-up', before, goal, options)).state;
     },
-    /** One range, or many in parallel if many blocks are deep enough. */
     async *run(before: ChainState, options: ReadOptions): Changes<ChainState> {
       const plan = await verifying.run(options, async () => {
         const goal = await goalOf(before, options);

@@ -45,7 +45,6 @@ async function openAtHead(sources?: () => readonly SourceHealth[]): Promise<Test
   return scan;
 }
 
-/** As the service's loop makes it. */
 async function round(scan: TestScan): Promise<void> {
   try {
     await scan.tick();

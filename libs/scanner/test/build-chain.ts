@@ -3,10 +3,7 @@ import type { BlockHash, BlockHeader } from '@opentill/chain/block';
 /** Block 0 is at 1,700,000,000. */
 const BLOCK_SECONDS = 12;
 
-/**
- * Hashes describe the block: block 7 of branch `b`, which left branch `a` at block 4, is `0x7b` with parent `0x6b`;
- * block 4 is `0x4a`.
- */
+/** Hashes describe the block: block 7 of branch `b`, which left branch `a` at block 4, is `0x7b` with parent `0x6b`. */
 export function buildChain(options: {
   readonly branch?: string;
   readonly from?: number;
@@ -16,7 +13,6 @@ export function buildChain(options: {
   return Array.from({ length: to - from + 1 }, (_, place) => blockOf(branch, from + place, branch));
 }
 
-/** Blocks up to `ancestorHeight`, then blocks of another branch up to `to`. */
 export function forkAt(
   chain: readonly BlockHeader[],
   ancestorHeight: number,

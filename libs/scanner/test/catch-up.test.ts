@@ -265,7 +265,6 @@ describe('catching up', () => {
     let calls = 0;
     node.faults.beforeCall = (method) => {
       if (method !== 'readVerified' || (calls += 1) !== place) return;
-      // Every other payment is mined one block later.
       node.reorg(100, [], ...txs.map((tx, i) => (i % 2 === 0 ? [tx] : [])));
     };
     const scan = await open();

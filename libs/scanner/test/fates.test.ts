@@ -62,7 +62,6 @@ function mineEmpty(count: number): void {
 
 const open = (options: Partial<TestScanOptions> = {}): Promise<TestScan> =>
   openScan({ db: scanner.kysely, reader: node.reader, ...options });
-/** At the head, before own transactions exist. */
 async function openSettled(options: Partial<TestScanOptions> = {}): Promise<TestScan> {
   const scan = await open(options);
   await scan.settle();
@@ -443,7 +442,6 @@ describe('receipt failures', () => {
     return { ...node.reader, readFates: both };
   }
 
-  /** The same chain from a node with changed receipts. */
   function nodeWithReceipts(change: (fates: readonly TransactionFate[]) => readonly TransactionFate[]): {
     readonly reader: ChainReader;
   } {

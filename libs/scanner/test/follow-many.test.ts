@@ -187,7 +187,6 @@ describe('own transaction with a taken nonce', () => {
     node.mine();
     await scan.tick();
     expect(await fates()).toEqual([`${found.hash} VERIFIED 21`]);
-    // The nonce's other transactions can no longer land.
     expect(await askedAfter(scan, HALF_A_MINUTE_MS)).toEqual([]);
   });
 
@@ -230,7 +229,6 @@ describe('own transaction with a taken nonce', () => {
     const scan = await openSettled({ reader });
     node.mine(tx);
     mineEmpty(3);
-    // One request per cursor.
     for (const ms of [HALF_A_MINUTE_MS, 0, 0])
       expect(await askedAfter(scan, ms)).toEqual(['1 by two', '1 by two']);
     await askedAfter(scan, 61_000);

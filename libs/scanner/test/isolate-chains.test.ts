@@ -27,7 +27,6 @@ let log: LogLine[];
 let failures: unknown[];
 let metrics: Metrics;
 let app: ScannerApp;
-/** Absent if the chain passes. */
 let mismatches: Map<Chain, string>;
 
 beforeAll(async () => {

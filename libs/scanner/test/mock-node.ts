@@ -26,18 +26,14 @@ interface MockBlock extends BlockHeader {
   readonly txs: readonly MockTx[];
 }
 
-/** Deviations of the node from its chain. */
 export interface MockNodeFaults {
   lagBlocks: number;
   readonly hiddenFromSeen: Set<TxHash>;
   /** In logs and receipts of verified reads. */
   readonly hiddenFromVerified: Set<TxHash>;
-  /** Their receipts report a failure. */
   readonly failed: Set<TxHash>;
-  /** May throw. */
   beforeCall: ((method: string) => void) | undefined;
   finalityStalled: boolean;
-  /** This node has no receipt of them. */
   readonly withoutReceipt: Set<TxHash>;
   /** Milliseconds; concurrent reads end in any order. */
   latencyMs: ((method: string) => number) | undefined;
@@ -54,7 +50,6 @@ export function createMockNode(chain: Chain) {
   let finalized = 0;
   let claimed: number | undefined;
   const calls: string[] = [];
-  /** In order of their start. */
   const reads: { readonly method: string; readonly from: number; readonly to: number }[] = [];
   /** Number of receipts and of sources, as `3 by one`. */
   const fateReads: string[] = [];
@@ -223,10 +218,8 @@ export function createMockNode(chain: Chain) {
     calls,
     reads,
     fateReads,
-    /** Maximum of concurrent calls. */
     callsAtOnce: () => callsAtOnce,
     mine,
-    /** Replaces the last `depth` blocks. */
     reorg(depth: number, ...replacement: readonly (readonly MockTx[])[]): void {
       blocks.splice(blocks.length - depth, depth);
       branch += 1;
@@ -252,7 +245,6 @@ function headerOf({ height, hash, parentHash, timeSeconds }: MockBlock): BlockHe
 
 let lastTx = 0;
 
-/** With a unique hash. */
 export function aTx(...pays: MockTx['pays']): MockTx {
   lastTx += 1;
   return { hash: `0xtx-${lastTx}` as TxHash, pays };

@@ -36,7 +36,6 @@ export const MOCK_NETWORK: ScanNetwork = {
   maxBlockRange: 4,
 };
 
-/** Moves only by `pass`. */
 function createTestClock() {
   let ms = Date.UTC(2026, 0, 1);
   return {
@@ -47,7 +46,6 @@ function createTestClock() {
   };
 }
 
-/** One replica's scan, driven by the test. */
 export type TestScan = Awaited<ReturnType<typeof openScan>>;
 
 export interface TestScanOptions {
@@ -73,7 +71,6 @@ export function createTestLogger(lines: LogLine[] | undefined): Logger {
   return { ...silent, error: write, warn: write, info: write, debug: write };
 }
 
-/** Takes the lease unless another replica holds it. */
 export async function openScan(options: TestScanOptions) {
   const { db, reader, network = MOCK_NETWORK } = options;
   const clock = createTestClock();
@@ -139,7 +136,6 @@ export async function giveOut(db: Db, addresses: readonly string[], family = 'EV
 
 export const address = (name: string): Address => `0x${name}` as Address;
 
-/** Without values that differ between runs. */
 export interface RecordedTransfer {
   readonly tx: string;
   readonly position: string;
@@ -165,7 +161,6 @@ export async function transferVersions(db: Db) {
   return rows;
 }
 
-/** Oldest first. */
 export async function outboxEvents(db: Db): Promise<readonly EventEnvelope[]> {
   const { rows } = await sql<{ payload: string }>`select payload from scanner_evm.outbox order by id`.execute(
     db,
@@ -266,7 +261,6 @@ export async function recordedFates(db: Db): Promise<readonly string[]> {
   return rows.map(({ fate }) => fate);
 }
 
-/** By transaction. */
 export async function fateVersions(db: Db): Promise<Readonly<Record<string, number>>> {
   const { rows } = await sql<{ tx: string; version: number }>`
     select tx_hash as tx, version from own_transaction_fate order by tx_hash`.execute(db);

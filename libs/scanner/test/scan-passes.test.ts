@@ -148,7 +148,6 @@ describe('block epoch', () => {
     for (let count = 0; count < 6; count += 1) {
       mineEmpty(1);
       await scan.settle();
-      // The first block is not verified.
       if (count === 0) continue;
       const { rows } = await sql`select verified_epoch::int as epoch from chain_cursor`.execute(admin.kysely);
       expect(rows).toEqual([{ epoch: EPOCH }]);

@@ -26,7 +26,6 @@ export function describeSimulation({
   const { checkEndState, checkEvents, signedTransactions } = simulation;
 
   describe('commit that fails at any statement', () => {
-    /** The statement with this number fails. */
     function breakingAt(statement: number): { readonly db: Db; readonly statements: () => number } {
       let count = 0;
       const db = simulation.scanner.withPlugin({
@@ -265,7 +264,6 @@ export function describeSimulation({
                   if (depth === 0) break;
                   const lost = mined.splice(mined.length - depth, depth).flat();
                   const kept = lost.filter((_, place) => deed.keep[place % 12] === true);
-                  // When mined again its outcome may differ.
                   kept.forEach((tx, place) => {
                     if (own.includes(tx)) setFailed(tx, deed.keep[(place + 5) % 12] === true);
                   });

@@ -78,7 +78,6 @@ export type OwnTransactions = readonly [MockTx, MockTx, MockTx, MockTx, MockTx, 
 export type Simulation = ReturnType<typeof useSimulation>;
 export type World = ReturnType<Simulation['createWorld']>;
 
-/** Created before and dropped after the tests of the file. */
 export function useSimulation() {
   let database: TestDatabase;
   let admin: Database;
@@ -114,7 +113,6 @@ export function useSimulation() {
       async scanUntilQuiet(): Promise<void> {
         for (;;) {
           replica += 1;
-          // A dead replica leaves a lease that expires.
           await sql`update scanner_evm.lease set expires_at = now()`.execute(admin.kysely);
           const scan = await openScan({
             db: scanner.kysely,
@@ -162,8 +160,7 @@ export function useSimulation() {
       [...rows].sort((a, b) => (`${a.tx} ${a.position}` < `${b.tx} ${b.position}` ? -1 : 1));
     expect(inOrder(live)).toEqual(inOrder(truth));
     await checkFates(node, cursor.verified);
-    // A fork below the verified cursor moves it back without an event, so the last event may be ahead, but never
-    // behind.
+    // A fork below the verified cursor moves it back without an event, so the last event may be ahead, never behind.
     const verified = await checkEvents();
     if (verified !== undefined) expect(verified).toBeGreaterThanOrEqual(cursor.verified);
   }
@@ -188,8 +185,8 @@ export function useSimulation() {
   }
 
   /**
-   * The last event of every transfer matches its state, and there are no others. Returns the last verified height
-   * reported; a deep reorganisation lowers the cursor without an event.
+   * No other events may exist. Returns the last verified height reported; a deep reorganisation lowers the cursor
+   * without an event.
    */
   async function checkEvents(): Promise<number | undefined> {
     const last = new Map<string, string>();

@@ -46,7 +46,6 @@ beforeEach(async () => {
   mineTruth(...Array.from({ length: 20 }, () => []));
 });
 
-/** At both nodes. */
 function mineTruth(...blocks: readonly (readonly MockTx[])[]): void {
   for (const txs of blocks) {
     node.mine(...txs);

@@ -31,9 +31,8 @@ const AMOUNT = 10n ** 18n;
 interface Variant {
   readonly name: string;
   readonly sources: 1 | 2;
-  /** Replaces counted confirmations. */
   readonly finality?: FinalityConfig;
-  /** In blocks. `finalized` is two epochs behind the head and does not move during the first two. */
+  /** Length in blocks. `finalized` is two epochs behind the head and does not move during the first two. */
   readonly epochBlocks?: number;
 }
 
@@ -84,7 +83,6 @@ async function openWorld(variant: Variant): Promise<void> {
   admin = database.open('admin');
   broker = await createTestBroker();
   await writeFile(join(dir, 'networks.json'), JSON.stringify({ networks: [network(variant)] }));
-  // In commit order.
   await sql`create table moved (place bigserial, order_pk uuid, status text)`.execute(admin.kysely);
   await sql`
     create function note_move() returns trigger language plpgsql security definer as $$
@@ -188,7 +186,6 @@ async function mineSecond(time: number, blocks: number): Promise<void> {
   ]);
 }
 
-/** Whole blocks in second `second` after the start. */
 function blocksIn(second: number): number {
   return Math.floor((second + 1) / BLOCK_SECONDS) - Math.floor(second / BLOCK_SECONDS);
 }

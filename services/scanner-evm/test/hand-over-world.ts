@@ -90,19 +90,16 @@ export async function createHandOverWorld() {
         },
         WAIT_MAX_MS,
       );
-      // Blocks below the first cursors are not scanned.
       payments ??= payAllTheTime(anvils, addresses);
     },
-    /** Of the longest lease. */
+    /** The longest lease's. */
     async leaseSecondsLeft(): Promise<number> {
       const { rows } = await sql<{ seconds: number }>`
         select max(extract(epoch from expires_at - now()))::float8 as seconds from scanner_evm.lease
         where name like 'chain:%'`.execute(admin.kysely);
       return rows[0]!.seconds;
     },
-    /**
-     * Waits until another replica holds every chain and has seen the current head. Returns the seconds of the slowest.
-     */
+    /** Waits until another replica holds every chain and has seen the current head: seconds of the slowest. */
     async continued(leader: Replica): Promise<number> {
       const startedAt = performance.now();
       const heads = await Promise.all(anvils.map(({ rpcUrl }) => headHeight(rpcUrl)));
@@ -170,7 +167,6 @@ async function startChain(dir: string, chainId: number): Promise<Anvil> {
   return anvil;
 }
 
-/** About three payments per block of each chain. */
 function payAllTheTime(anvils: readonly Anvil[], addresses: readonly string[]): { stop(): Promise<void> } {
   let isStopped = false;
   let amount = 0n;

@@ -4,17 +4,13 @@ import type { ChainCursor, HandOverWorld, Replica } from './hand-over-world.ts';
 
 export const CONTINUED_WITHIN_SECONDS = 10;
 
-/** The other replica must continue. Returns the seconds this took. */
 export async function killLeader(world: HandOverWorld, leader: Replica): Promise<number> {
   leader.signal('SIGKILL');
   expect(await world.leaseSecondsLeft()).toBeLessThan(CONTINUED_WITHIN_SECONDS);
   return world.continued(leader);
 }
 
-/**
- * Freezes the leader between reading and commit in every chain and wakes it after the other replica continued. Its
- * commits must be rejected, and it stands by.
- */
+/** Between reading and commit, in every chain, until the other replica continued. Its commits must then be rejected. */
 export async function freezeLeaderBeforeCommit(world: HandOverWorld, leader: Replica): Promise<void> {
   const held = await world.holdLookups();
   leader.signal('SIGSTOP');
@@ -24,7 +20,7 @@ export async function freezeLeaderBeforeCommit(world: HandOverWorld, leader: Rep
   expect(await leader.refusedCommits()).toBe(world.chains);
 }
 
-/** In the middle of its commits. Its locks must not block the other replica for long. */
+/** In the middle of its commits, whose locks must not block the other replica for long. */
 export async function freezeLeaderInCommit(world: HandOverWorld, leader: Replica): Promise<void> {
   const held = await world.holdCommits();
   leader.signal('SIGSTOP');
@@ -56,7 +52,6 @@ async function expectNoWritesAfterWakeUp(world: HandOverWorld, woken: Replica): 
   });
 }
 
-/** No payment is missing or duplicated, and each had one event. */
 export async function expectNoGapNoDouble(world: HandOverWorld): Promise<void> {
   // The number of payments depends on the machine.
   await waitUntil('enough was paid', async () => (await world.truth()).length > 20, 60_000);

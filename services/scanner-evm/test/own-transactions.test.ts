@@ -12,10 +12,7 @@ import { anEvmAddress, aPayout } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { CHAIN, createScannerWorld, type Replica, type ScannerWorld } from './scanner-harness.ts';
 
-/*
- * Real receipts and reorganisations of a devnet. Each transaction is stored before it is sent, like the signer does.
- * The crediting depth is 3.
- */
+/* Each transaction is stored before it is sent, like the signer does. The crediting depth is 3. */
 
 const OWNER = devAccount(0);
 const HOT = devAccount(3);
@@ -127,7 +124,6 @@ async function expectAsOnChain({ txHash }: Payout): Promise<void> {
   ]);
 }
 
-/** In a separate block. */
 async function configureUsdt(method: string, ...methodArguments: unknown[]): Promise<void> {
   const { rpcUrl } = world.anvil;
   const fromKey = OWNER.privateKey;

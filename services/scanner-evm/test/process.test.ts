@@ -16,7 +16,6 @@ const running = new Set<ScannerProcess>();
 interface ScannerProcess {
   readonly child: ChildProcess;
   output(): string;
-  /** Exit code, or the signal that ended it. */
   readonly ended: Promise<number | string>;
 }
 

@@ -3,7 +3,7 @@ import { reorg } from '@opentill/devnets/evm/start-evm-devnet';
 import { createLyingRpcProxy } from '@opentill/testkit/lying-rpc-proxy';
 import type { ScannerWorld } from './scanner-harness.ts';
 
-/** A payment in each block and a reorganisation after every eighth, through a Byzantine node. */
+/** Each block has a payment; a reorganisation follows after every eighth. */
 export async function recordThroughByzantineNode(world: ScannerWorld, blocks: number): Promise<void> {
   const proxy = await createLyingRpcProxy({
     upstreamUrl: world.anvil.rpcUrl,

@@ -7,7 +7,6 @@ import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import type { ScannerWorld } from './scanner-harness.ts';
 
-/** Exactly the payments of the chain are recorded, and verified up to the cursor. */
 export async function expectAgreement(world: ScannerWorld): Promise<void> {
   await world.caughtUp();
   expect(await world.recorded('DETECTED', 'VERIFIED')).toEqual(await world.paymentsOnChain());

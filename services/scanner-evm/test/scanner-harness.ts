@@ -29,7 +29,6 @@ const CHAIN_ID = 11155111;
 
 export type Replica = ReplicaOf<ScannerApp>;
 
-/** From the chain or the database. */
 export interface Payment {
   readonly tx: string;
   readonly to: string;
@@ -51,7 +50,6 @@ export async function startTokenChain(
   return anvil;
 }
 
-/** A devnet that mines only by `mine`, a database and a broker. */
 export async function createScannerWorld(
   options: Partial<Pick<AnvilOptions, 'slotsInAnEpoch'>> & { readonly network?: Partial<NetworkConfig> } = {},
 ) {
@@ -88,7 +86,6 @@ export async function createScannerWorld(
     /** The next `mine` includes it. */
     pay: (to: string, amount: bigint, account = 1) =>
       payToken({ rpcUrl, token: usdt, fromKey: devAccount(account).privateKey, to, amountBaseUnits: amount }),
-    /** In one transaction. */
     payMany: (items: readonly { readonly to: string; readonly amount: bigint }[]) =>
       callContract({
         rpcUrl,
@@ -100,7 +97,7 @@ export async function createScannerWorld(
         gasLimit: 2_000_000n,
       }),
     mine: (blocks = 1) => mine({ rpcUrl, blocks }),
-    /** To deposit addresses after the first cursor, read without the scanner's code. */
+    /** Read without the scanner's code, after the first cursor. */
     async paymentsOnChain(): Promise<readonly Payment[]> {
       const { rows } = await sql<{ address: string }>`select address from deposit_address`.execute(
         admin.kysely,
@@ -131,7 +128,6 @@ export async function createScannerWorld(
   };
 }
 
-/** In a separate block. */
 export async function deploy(
   rpcUrl: string,
   contract: ContractName,

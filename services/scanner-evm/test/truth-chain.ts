@@ -25,7 +25,6 @@ const TOKENS = [DEV_TOKEN_ADDRESSES.USDT, DEV_TOKEN_ADDRESSES.USDC] as const;
  */
 export type ReorgKind = 'mixed' | 'renumbered' | 'failed' | 'vanished';
 
-/** Of the transactions that reorganisations removed. */
 export interface Fates {
   readonly sameAgain: number;
   readonly renumbered: number;
@@ -33,7 +32,6 @@ export interface Fates {
   readonly vanished: number;
 }
 
-/** Seeded, with deposits, noise and reorganisations. */
 export interface TruthChain extends TruthChainOf {
   /** Mines the blocks it needs and replaces the last `depth` blocks. */
   reorganise(kind: ReorgKind, depth: number): Promise<void>;
@@ -50,7 +48,6 @@ interface RawReceipt {
   readonly logs: readonly { readonly blockHash: string; readonly logIndex: string }[];
 }
 
-/** On a devnet with deployed development tokens that mines only by `mine`. */
 export async function createTruthChain(rpcUrl: string, seed: number): Promise<TruthChain> {
   const random = seededRandom(seed);
   const below = (limit: number): number => Math.floor(random() * limit);
@@ -65,7 +62,7 @@ export async function createTruthChain(rpcUrl: string, seed: number): Promise<Tr
 
   const ours: string[] = [];
   const strangers = Array.from({ length: 100 }, anEvmAddress);
-  /** In the last blocks, oldest block first. */
+  /** Oldest block first. */
   let recent: (readonly Sent[])[] = [];
   let pooled: Sent[] = [];
   const takenBack: { readonly before: RawReceipt; readonly hash: string }[] = [];

@@ -5,10 +5,7 @@ import type { NaiveScanner } from '@opentill/testkit/truth-run';
 const ATTEMPTS_MAX = 50;
 const BLOCKS_MAX = 50;
 
-/**
- * Reads logs from its cursor to the head and retries after errors. Starts above `height`; `isOurs` identifies deposit
- * addresses.
- */
+/** Reads logs from its cursor to the head and retries after errors. Starts above `height`. */
 export function createNaiveScanner(options: {
   readonly rpcUrl: string;
   readonly tokens: readonly string[];

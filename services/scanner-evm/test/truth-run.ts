@@ -31,7 +31,6 @@ export interface TruthPlan extends Plan {
 
 export interface TruthFindings extends Findings {
   readonly fates: Fates;
-  /** Per source. */
   readonly injectedFaults: readonly LyingRpcProxy['injected'][];
 }
 

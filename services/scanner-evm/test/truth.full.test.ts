@@ -8,7 +8,6 @@ import { FAULTS, runTruth, type TruthFindings, type TruthPlan } from './truth-ru
 const TEST_TIMEOUT_MS = 240_000;
 const LONG = { blocks: 300, reorgs: 15, sources: 2 } as const;
 
-/** All kinds of reorganisations occurred. */
 function expectReorganised(findings: TruthFindings, atLeast = { deposits: 1_000, orphanings: 10 }): void {
   expectTruth(findings, atLeast.deposits);
   expect(findings.orphanings).toBeGreaterThanOrEqual(atLeast.orphanings);

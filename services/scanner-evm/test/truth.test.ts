@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { expectTruth } from '@opentill/testkit/truth-run';
 import { runTruth, type TruthPlan } from './truth-run.ts';
 
-/** A smaller run of truth.full.test.ts. */
 const PLAN: TruthPlan = {
   name: 'two Byzantine sources',
   seed: 20_261,

@@ -13,7 +13,6 @@ export async function recorded(world: ScannerWorld, state: string): Promise<read
   return sorted(rows);
 }
 
-/** Exactly the deposits of the chain are recorded, all verified. */
 export async function expectTruth(world: ScannerWorld, chain: TruthChain): Promise<void> {
   await world.caughtUp();
   expect(await recorded(world, 'VERIFIED')).toEqual(sorted(chain.truth()));

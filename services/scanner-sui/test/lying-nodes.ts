@@ -1,7 +1,6 @@
 import type { SuiFault, SuiNode } from '@opentill/devnets/sui/start-sui-devnet';
 import { seededRandom } from '@opentill/testkit/seeded-random';
 
-/** For some checkpoints. */
 export const NODE_FAULTS = [
   'cut',
   'drop',
@@ -22,11 +21,9 @@ export type NodeFault = (typeof NODE_FAULTS)[number];
 /** One or two kinds of seeded faults, at times and for some checkpoints. */
 export interface ByzantineNode {
   readonly url: string;
-  /** Before each checkpoint, with its number and the addresses that may be paid in it. */
+  /** Call it before each checkpoint, with the addresses that may be paid in it. */
   next(checkpoint: number, ours: readonly string[]): void;
-  /** Permanently. */
   clear(): void;
-  /** Until `revive`. */
   kill(): void;
   revive(): void;
   readonly injected: Readonly<Partial<Record<NodeFault, number>>>;

@@ -271,7 +271,6 @@ it('batches database statements of checkpoints that arrive together', async () =
   }
   replica = await world.startReplica();
   await expectTruth(world, chain);
-  // Includes the statements at start-up.
   expect(replica.statements()).toBeGreaterThan(0);
   expect(replica.statements() / TOGETHER).toBeLessThan(1);
 });

@@ -12,7 +12,6 @@ export type Replica = ReplicaOf<ScannerApp>;
 
 export type ScannerWorld = Awaited<ReturnType<typeof createScannerWorld>>;
 
-/** Creates checkpoints on request. */
 export async function createScannerWorld(
   options: Partial<SuiDevnetOptions> & { readonly network?: Partial<NetworkConfig> } = {},
 ) {

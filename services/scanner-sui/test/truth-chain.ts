@@ -5,14 +5,13 @@ import { createSuiPaying, suiPayersOf, type PayOptions, type SuiOutput } from '@
 import type { Deposit } from '@opentill/testkit/transfer-audit';
 import type { TruthChain as TruthChainOf } from '@opentill/testkit/truth-run';
 
-/** By customers, exchanges and thieves. */
 export type PaymentKind =
   | 'coin'
   /** Into the address balance, without creating a coin. */
   | 'intoBalance'
   /** Coin and balance in one transaction: one deposit. */
   | 'twice'
-  /** Three of our addresses in two coins. */
+  /** Pays three of our addresses in two coins. */
   | 'batch'
   | 'native'
   /** Without gas cost, so that only the payment changes balances. */
@@ -26,10 +25,9 @@ export type PaymentKind =
 
 /** With payments to our addresses and transactions that only resemble them. */
 export interface TruthChain extends TruthChainOf {
-  /** The next `checkpoint` includes it. */
+  /** Included in the next `checkpoint`. */
   send(kind: PaymentKind, to: string): Promise<void>;
   truth(): readonly Deposit[];
-  /** By kind. */
   readonly sent: Readonly<Record<string, number>>;
 }
 

@@ -5,8 +5,8 @@ const TRIES = 3;
 
 /**
  * Reads each checkpoint up to one node's head, takes all receipts of addresses for payments whatever the transaction's
- * status, and skips a checkpoint after an empty answer. Starts above `height`; `isOurs` identifies deposit addresses.
- * Credits are `transaction address coin amount`.
+ * status, and skips a checkpoint after an empty answer. Starts above `height`. Credits are `transaction address coin
+ * amount`.
  */
 export function createNaiveScanner(options: {
   readonly url: string;

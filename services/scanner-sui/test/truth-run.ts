@@ -16,7 +16,6 @@ export interface TruthPlan extends Plan {
 
 export interface TruthFindings extends Findings {
   readonly sent: TruthChain['sent'];
-  /** Per node. */
   readonly injectedFaults: readonly ByzantineNode['injected'][];
 }
 

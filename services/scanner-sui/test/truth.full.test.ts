@@ -17,7 +17,6 @@ const KINDS = [
   'ofNothing',
 ];
 
-/** All kinds of transactions occurred. */
 function expectEveryKind(findings: TruthFindings, deposits = 150): void {
   expectTruth(findings, deposits);
   expect(Object.keys(findings.sent)).toEqual(expect.arrayContaining(KINDS));

@@ -11,7 +11,6 @@ export type Replica = ReplicaOf<ScannerApp>;
 
 export type ScannerWorld = Awaited<ReturnType<typeof createScannerWorld>>;
 
-/** Mines on request. */
 export async function createScannerWorld(
   options: Partial<TronDevnetOptions> & { readonly network?: Partial<NetworkConfig> } = {},
 ) {

@@ -8,7 +8,6 @@ import type { Deposit } from '@opentill/testkit/transfer-audit';
 import type { TruthChain as TruthChainOf } from '@opentill/testkit/truth-run';
 import { TronWeb } from 'tronweb';
 
-/** By customers, exchanges and thieves. */
 export type PaymentKind =
   | 'transfer'
   /** The call data has extra bytes after the arguments. */
@@ -24,14 +23,13 @@ export type PaymentKind =
 
 /** With payments to our addresses and transactions that only resemble them. */
 export interface TruthChain extends TruthChainOf {
-  /** The next `mine` includes it. */
+  /** Included in the next block. */
   send(kind: PaymentKind, to: string): Promise<void>;
-  /** One contract transaction with `times` transfers of a token to one address. */
+  /** Sends one contract transaction with `times` transfers of a token to one address. */
   sendOwn(to: string, times: number): Promise<void>;
   /** Visible only as an internal transaction. Returns sun. */
   sendTrxByContract(to: string): Promise<bigint>;
   reorganise(depth: number, drop: boolean): Promise<void>;
-  /** By kind. */
   readonly sent: Readonly<Record<string, number>>;
 }
 

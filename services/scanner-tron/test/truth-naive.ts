@@ -30,7 +30,7 @@ const TRANSFER = 'a9059cbb';
 
 /**
  * Reads each block up to the head, takes call data of transfers for payments, and skips a block after an empty answer.
- * Starts above `height`; `isOurs` identifies deposit addresses.
+ * Starts above `height`.
  */
 export function createNaiveScanner(options: {
   readonly url: string;

@@ -13,8 +13,8 @@ import { createTruthChain, type TruthChain } from './truth-chain.ts';
 import { createNaiveScanner } from './truth-naive.ts';
 
 /**
- * Reorganisations have depths 1 to 4 and alternately drop or re-mine transactions. In an outage the first source is the
- * only one, so it has only faults that a single source can reveal.
+ * Reorganisations alternately drop or re-mine transactions. In an outage the first source is the only one, so it has
+ * only faults that a single source can reveal.
  */
 export interface TruthPlan extends Plan {
   /** Added to FAULTS. */
@@ -23,7 +23,6 @@ export interface TruthPlan extends Plan {
 
 export interface TruthFindings extends Findings {
   readonly sent: TruthChain['sent'];
-  /** Per source. */
   readonly injectedFaults: readonly LyingTronProxy['injected'][];
 }
 

@@ -15,7 +15,6 @@ const KINDS = [
   'trx',
 ];
 
-/** All kinds of transactions occurred. */
 function expectEveryKind(findings: TruthFindings, deposits = 150): void {
   expectTruth(findings, deposits);
   expect(findings.orphanings).toBeGreaterThan(0);

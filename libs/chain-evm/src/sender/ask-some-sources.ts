@@ -3,10 +3,7 @@ import type { Said } from '@opentill/chain-sources/ask-two-sources';
 import type { EvmSource, EvmSources } from '../sources.ts';
 import { isFailoverError } from '@opentill/chain-sources/may-be-better-elsewhere';
 
-/**
- * Asks `wanted` sources and replaces those that fail, for questions that need no agreement. Returns at least one
- * answer. Throws the last failure when none answers, and at once an error that every node would return.
- */
+/** For questions that need no agreement. Replaces sources that fail. Throws the last failure when none answers. */
 export async function askSomeSources<T>(
   sources: EvmSources,
   wanted: number,

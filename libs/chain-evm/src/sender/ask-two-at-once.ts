@@ -4,21 +4,20 @@ import { pairOf } from '@opentill/chain-sources/ask-two-sources';
 import type { EvmSource, EvmSources } from '../sources.ts';
 import { isFailoverError } from '@opentill/chain-sources/may-be-better-elsewhere';
 
-/** For the second answer after a sufficient first one. */
+/** Wait for the second answer after a sufficient first one. */
 const PATIENCE_MS = 500;
 const WANTED = 2;
 
 export interface QuestionToTwo<T> {
   readonly ask: (source: EvmSource, options: ReadOptions) => Promise<T>;
-  /** This answer suffices when a second one is slow. */
   readonly suffices: (answer: T) => boolean;
 }
 
 type Settled<T> = Said<EvmSource, T> | { readonly source: EvmSource; readonly failure: unknown };
 
 /**
- * Asks two sources and replaces those that fail. Returns one or two answers, in the order of the sources. A slow second
- * answer is awaited only for PATIENCE_MS, unless the first does not suffice. Throws the last failure when none answers.
+ * Replaces sources that fail. A slow second answer is awaited only for PATIENCE_MS, unless the first does not suffice.
+ * Throws the last failure when none answers.
  */
 export async function askTwoAtOnce<T>(
   sources: EvmSources,

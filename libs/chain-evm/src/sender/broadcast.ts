@@ -17,11 +17,10 @@ export interface SendAnswer {
   /** Node's message for a rejection. With `lied`: the node returned another hash than the transaction's. */
   readonly said?: string;
   readonly lied?: true;
-  /** Why the source has given no usable answer to any transaction. */
   readonly fault?: ReaderErrorCode;
 }
 
-/** For the other sources after each transaction has an answer; their requests continue until their deadline. */
+/** Wait for the other sources after each transaction has an answer; their requests continue until their deadline. */
 const PATIENCE_MS = 500;
 const CONCLUSIVE: readonly SendOutcome[] = ['ACCEPTED', 'KNOWN', 'NONCE_TOO_LOW'];
 

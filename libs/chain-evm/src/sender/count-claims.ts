@@ -12,8 +12,7 @@ export interface RefutedCount {
 }
 
 /**
- * Counts that only a single source claims. When two sources count less at a later block, the source's single claims are
- * ignored until the process ends.
+ * Counts of a single source. When two sources count less at a later block, its single claims are ignored from then on.
  */
 export interface CountClaims {
   isTrusted(source: EvmSource): boolean;

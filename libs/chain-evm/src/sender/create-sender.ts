@@ -29,7 +29,6 @@ import { readPayment } from './read-payment.ts';
 import { readPrices } from './read-prices.ts';
 import { differenceOfStored, signNothing, signPayment } from './sign-payment.ts';
 
-/** `chainId` and `payouts` are required. */
 export type EvmSenderNetwork = Pick<
   NetworkConfig,
   | 'chain'
@@ -66,7 +65,6 @@ export interface EvmSenderDeps {
 
 const ignore = (): void => undefined;
 
-/** Throws TypeError for a network without chain id or `payouts`, malformed prices, or a malformed token contract. */
 export function createEvmSender(network: EvmSenderNetwork, deps: EvmSenderDeps): WalletSender {
   const { chain, chainId, payouts } = network;
   if (chainId === undefined) throw new TypeError(`the network ${chain} has no chain id`);

@@ -4,7 +4,6 @@ import type { EvmSources } from '../sources.ts';
 import { decodeInteger } from '../decode.ts';
 import { GAS_LIMIT_MAX } from './sign-payment.ts';
 
-/** With a margin of a quarter. */
 export async function estimateCancel(sources: EvmSources, wallet: Address): Promise<bigint> {
   const call = { from: wallet, to: wallet, value: '0x0' };
   return sources.run(async (source, options) => {

@@ -51,7 +51,6 @@ describe('pricesFor', () => {
 });
 
 describe('pricesFor and later raises', () => {
-  /** Number of raises while the market stays the same. */
   function raisesFrom(terms: FeeTerms, now: FeePrices, bounds: FeeBounds, most = 5): number {
     const raised = most === 0 ? undefined : raiseFees(terms, now, bounds);
     return raised === undefined ? 0 : 1 + raisesFrom(raised, now, bounds, most - 1);

@@ -13,7 +13,7 @@ export type FeeBoundsText = { readonly [Field in keyof FeeBounds]: string };
 
 /** Wei per gas. */
 export interface FeeMarket {
-  /** Of the next block. Zero on BSC. */
+  /** Zero on BSC. */
   readonly baseFeePerGas: bigint;
   readonly tipPerGas: bigint;
 }
@@ -29,7 +29,6 @@ const RAISE_DIVISOR = 8n;
 /** An offer at the cap could never be replaced, and all later nonces would wait for it. */
 const RAISES_LEFT = 3;
 
-/** Throws TypeError for malformed amounts, or bounds out of order. */
 export function feeBoundsOf(text: FeeBoundsText): FeeBounds {
   const read = (field: keyof FeeBounds): bigint => {
     if (!AMOUNT_GRAMMAR.test(text[field])) throw new TypeError(`payouts.${field} is not an amount of wei`);
@@ -47,8 +46,8 @@ export function feeBoundsOf(text: FeeBoundsText): FeeBounds {
 }
 
 /**
- * The doubled base fee and the tip, so far below the caps that both can be raised three times. Near the cap fewer
- * raises remain, because an offer below the market gets into no block.
+ * So far below the caps that both prices can be raised three times. Near the cap fewer raises remain, because an offer
+ * below the market gets into no block.
  */
 export function pricesFor(market: FeeMarket, bounds: FeeBounds): FeePrices {
   const { minPriorityFeePerGas: least, maxPriorityFeePerGas: most, maxFeePerGas: cap } = bounds;

@@ -53,7 +53,7 @@ export async function readPayment(
   return fate === undefined || fate.blockHeight > height ? undefined : { ...found, fate };
 }
 
-/** Undefined for a transaction in no block, or no plain payment: of coin, or by a token's `transfer`. */
+/** Undefined for a transaction in no block, and for any but a plain payment: coin, or a token's `transfer`. */
 function signedIn(txHash: TxHash, raw: unknown): Signed | undefined {
   if (raw === null || typeof raw !== 'object') return undefined;
   const { blockHash, nonce, input } = raw as Record<string, unknown>;

@@ -47,13 +47,11 @@ export function feeHistoryRequest(blocks: number, percentiles: readonly number[]
   return { method: 'eth_feeHistory', params: [hexQuantity(blocks), 'latest', percentiles] };
 }
 
-/** The last entry of a fee history. */
 export function decodeNextBaseFee(raw: unknown): bigint {
   const fees = listOf(raw, 'baseFeePerGas');
   return quantityOf(fees.at(-1), raw);
 }
 
-/** Blocks without transactions have no tip. */
 export function decodeMarket(raw: unknown): FeeMarket {
   const shares = listOf(raw, 'gasUsedRatio');
   const tips = listOf(raw, 'reward')

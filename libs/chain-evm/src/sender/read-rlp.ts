@@ -1,4 +1,4 @@
-/** Yellow Paper, appendix B. */
+/** See the Yellow Paper, appendix B. */
 export type RlpItem =
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
   | {

@@ -25,10 +25,7 @@ const UNSIGNED_FIELDS = 9;
 /** Half of secp256k1's order: a higher s is the other form of the same signature (EIP-2). */
 const S_MAX = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
 
-/**
- * Shares no code with the encoder and signer, so that it detects their errors. Throws RangeError for another type, an
- * access list, no receiver, an impossible signature, or a different encoding.
- */
+/** Shares no code with the encoder and signer, so that it detects their errors. */
 export function readSignedTransaction(raw: Uint8Array): ReadTransaction {
   if (raw[0] !== TYPE) throw new RangeError('not a transaction of type 2');
   const list = readRlp(raw.subarray(1));

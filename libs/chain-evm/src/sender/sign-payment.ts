@@ -150,7 +150,6 @@ function differenceFrom(intent: PaymentIntent, read: ReadTransaction): string | 
   }
   if ((read.to as string) !== contract) return 'contract';
   if (read.valueWei !== 0n) return 'value';
-  // transfer(address,uint256): the selector and exactly two words.
   if (read.data.length !== TRANSFER_SELECTOR.length + 2 * WORD_DIGITS) return 'data';
   if (!read.data.startsWith(TRANSFER_SELECTOR)) return 'selector';
   const receiver = read.data.slice(TRANSFER_SELECTOR.length, -WORD_DIGITS);

@@ -5,17 +5,14 @@ import { bytesField, concat, varintField } from './wire.ts';
 const HEIGHT_DIGITS = 16;
 const HEX = /^(?:[0-9a-f]{2})*$/;
 
-/**
- * The digest of the header's `raw_data`, with the first 8 bytes replaced by the height. INCONSISTENT_ANSWER for
- * malformed fields.
- */
+/** The digest of the header's `raw_data`, with the first 8 bytes replaced by the height. */
 export function blockIdOf(header: Raw, height: number): string {
   return heightDigits(height) + headerDigestOf(header).slice(HEIGHT_DIGITS);
 }
 
 /**
  * SHA-256, in hex, of the message that a block producer signs (java-tron core/Tron.proto, BlockHeader.raw), from the
- * JSON of its `raw_data`. INCONSISTENT_ANSWER for malformed fields. TronWeb cannot encode block headers.
+ * JSON of its `raw_data`. TronWeb cannot encode block headers.
  */
 export function headerDigestOf(header: Raw): string {
   const number = (field: string): bigint => BigInt(countIn(header[field], field));
@@ -38,7 +35,6 @@ export function headerDigestOf(header: Raw): string {
   return hash('sha256', message, 'hex');
 }
 
-/** The first 8 bytes of a block id. */
 export function heightDigits(height: number): string {
   return height.toString(16).padStart(HEIGHT_DIGITS, '0');
 }

@@ -1,11 +1,9 @@
 export interface SignedContract {
   /** `Transaction.Contract.ContractType`. */
   readonly type: number;
-  /** 42 digits that begin with 41; undefined if it is not an address. */
   readonly ownerHex: string | undefined;
   /** False for a contract type without an owner, or newer than java-tron 4.8. */
   readonly hasOwner: boolean;
-  /** Only for a TransferContract. */
   readonly trx: { readonly toHex: string | undefined; readonly sun: bigint } | undefined;
 }
 
@@ -53,7 +51,7 @@ function hexIn(field: Buffer | undefined): string | undefined {
   return isAddress ? field.toString('hex') : undefined;
 }
 
-/** In order. Ignores values with another wire type and values within groups. Undefined for a malformed message. */
+/** Ignores values with another wire type and values within groups. Undefined for a malformed message. */
 export function fieldsOf(message: Buffer, wanted: number, form: typeof BYTES): readonly Buffer[] | undefined;
 export function fieldsOf(message: Buffer, wanted: number, form: typeof VARINT): readonly bigint[] | undefined;
 export function fieldsOf(

@@ -1,7 +1,6 @@
 import { listIn, malformed, objectIn, type Raw } from '../node-value.ts';
 import { bytesField, concat, tag, varint } from './wire.ts';
 
-/** The signed bytes, whose SHA-256 is the transaction's id, and all bytes. */
 export interface WholeTransaction {
   readonly rawBytes: Buffer;
   readonly bytes: Buffer;
@@ -68,7 +67,6 @@ const USUAL_RESULTS: ReadonlyMap<unknown, Uint8Array> = new Map(
 /** A tag and the longest length that an answer can have. */
 const FIELD_START_BYTES = 6;
 
-/** The JSON has a field that cannot be encoded. */
 class Unwritable extends Error {}
 
 /**
@@ -95,7 +93,6 @@ export function encodeWhole(transaction: Raw): WholeTransaction | undefined {
   return { rawBytes, bytes: bytes.subarray(0, at + rest.length) };
 }
 
-/** Results, and unknown fields. */
 function encodeRest(transaction: Raw): Uint8Array | undefined {
   const results = listIn(transaction['ret'], 'ret');
   const usual = usualRest(transaction, results);

@@ -4,14 +4,13 @@ const VARINT = 0;
 const BYTES = 2;
 const INT64_END = 1n << 63n;
 
-/** 0 to 2^63-1; empty for 0, which proto3 omits. Throws RangeError. */
+/** Empty for 0, which proto3 omits. Throws RangeError above 2^63-1. */
 export function varintField(number: number, value: bigint): Uint8Array {
   if (value < 0n || value >= INT64_END)
     throw new RangeError(`field ${number} is not a valid int64: ${value}`);
   return value === 0n ? new Uint8Array(0) : concat([tag(number, VARINT), varint(value)]);
 }
 
-/** Bytes or an embedded message, also empty ones. */
 export function bytesField(number: number, value: Uint8Array): Uint8Array {
   return concat([tag(number, BYTES), varint(BigInt(value.length)), value]);
 }
@@ -24,7 +23,6 @@ export function tag(number: number, kind: number): Uint8Array {
   return varint(BigInt(number) * 8n + BigInt(kind));
 }
 
-/** 64 bits; a negative number as two's complement. */
 export function varint(value: bigint): Uint8Array {
   const bytes: number[] = [];
   let rest = BigInt.asUintN(64, value);

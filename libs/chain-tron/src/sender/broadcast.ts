@@ -24,7 +24,6 @@ export function broadcast(
   return sendToAll({ sources, send: sendTo, atOnce: AT_ONCE, onAnswer, deadlineMs }, signed, options);
 }
 
-/** Never throws: without an answer the outcome is UNKNOWN. */
 async function sendTo(
   source: TronSource,
   { txHash, raw }: SentExpiring,

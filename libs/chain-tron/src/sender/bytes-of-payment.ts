@@ -2,11 +2,10 @@ import type { PaymentIntent } from '@opentill/chain/wallet-sender';
 import { encodeRaw, encodeSigned } from './transaction.ts';
 import { encodePayment } from './encode-payment.ts';
 
-/** A node adds them for the result when it counts bandwidth. */
+/** A node adds these bytes for the result when it counts bandwidth. */
 const RESULT_BYTES = 64;
 const SIGNATURE_BYTES = 65;
 
-/** Bandwidth in bytes. */
 export function bytesOf(intent: PaymentIntent, feeLimit: bigint): bigint {
   const now = Date.UTC(2100, 0);
   const raw = encodeRaw({

@@ -8,15 +8,12 @@ import type { Side } from '../tron-client.ts';
 import type { TronSource } from '../tron-sources.ts';
 import { messageIn } from './send-outcome.ts';
 
-/** On the newest state. */
 export interface ConstantAnswer {
   /** Includes the energy penalty of frequently used contracts. */
   readonly energyUsed: number;
   /** 32 bytes of hex each. */
   readonly words: readonly string[];
-  /** Undecoded; undefined if the node returns none. */
   readonly logs: readonly unknown[] | undefined;
-  /** Undefined if the call would succeed. */
   readonly failure: string | undefined;
 }
 

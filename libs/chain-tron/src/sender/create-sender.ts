@@ -42,7 +42,6 @@ const ignore = (): void => undefined;
 const LEARN_EVERY_MS = 60 * 60 * 1_000;
 const LEARN_AGAIN_MS = 5 * 60 * 1_000;
 
-/** Throws TypeError for a network without `payouts` or genesis id, or with an invalid token contract. */
 export function createTronSender(network: NetworkConfig, deps: TronSenderDeps): ExpiringSender {
   const terms = tronPayoutTermsOf(network);
   if (terms === undefined) throw new TypeError(`the network ${network.chain} has no payouts section`);

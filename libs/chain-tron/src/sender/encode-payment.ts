@@ -15,7 +15,6 @@ export function isExactAsNumber(sun: bigint): boolean {
   return BigInt(Number(sun)) === sun;
 }
 
-/** Hex without 0x. */
 export function encodeTransferCall({
   to,
   amountBaseUnits,
@@ -24,7 +23,6 @@ export function encodeTransferCall({
   return TRANSFER_SELECTOR + words.map((word) => word.padStart(WORD_DIGITS, '0')).join('');
 }
 
-/** INTENT_INVALID for an invalid amount or address. */
 export function encodePayment(intent: PaymentIntent): PayingContract {
   const { from, to, contract, amountBaseUnits, resource } = intent;
   const end = contract === null ? INT64_END : UINT256_END;

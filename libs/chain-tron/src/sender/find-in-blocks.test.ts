@@ -20,7 +20,6 @@ const delegating = Array.from({ length: 5 }, (_, place): Produced => {
 });
 const blocks = chainOf([...delegating, ...delegating, ...delegating]);
 
-/** One chain per node. */
 function searching(chains: readonly ChainBlocks[]) {
   const all = chains.map((chain, place): Partial<TronSource> => {
     const { call } = sourceOf(chain, SOLID);

@@ -5,7 +5,7 @@ import { readHeader, type TronSource, type TronSources } from '../tron-sources.t
 import { readWindow } from '../walk-blocks.ts';
 import type { WitnessKeys } from '../witness-keys.ts';
 
-/** From the newest solid blocks, so that the keys count when a proof needs them. */
+/** Learns from the newest solid blocks, so that the keys count when a proof needs them. */
 export async function learnWitnessKeys(
   sources: TronSources,
   keys: WitnessKeys,

@@ -18,7 +18,7 @@ import { readLendable, readLent } from './read-energy.ts';
 import { readPrices, type ChainPrices } from './read-prices.ts';
 
 export interface PaymentBounds {
-  /** In sun: the maximum that the contract call of a payment may burn. */
+  /** Sun: the maximum that the contract call of a payment may burn. */
   readonly maxFeeLimitSun: bigint;
   readonly energyMarginPercent: number;
 }
@@ -56,7 +56,6 @@ export async function preparePayments(
 
 const ENOUGH = 2;
 
-/** One source accepts the payment, one rejects it, and a third could decide. */
 function isOpen(verdicts: readonly PreparedExpiring[]): boolean {
   const ready = verdicts.filter(({ kind }) => kind === 'READY').length;
   return ready > 0 && ready < ENOUGH && verdicts.length - ready < ENOUGH;

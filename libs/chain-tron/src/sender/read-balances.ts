@@ -28,9 +28,9 @@ interface Balances {
 }
 
 /**
- * The head is read first, so the balances are not older, unless nodes behind one URL differ. Of several sources, two
- * must answer; the lower balances and the lower head count. With an overstated balance the gateway would sign payments
- * that fail and cost a fee.
+ * The head is read first, so the balances are not older, unless nodes behind one URL differ. Of two sources' answers,
+ * the lower balances and the lower head count: with an overstated balance the gateway would sign payments that fail and
+ * cost a fee.
  */
 export async function readBalances(
   sources: TronSources,
@@ -77,7 +77,6 @@ async function readFrom(
   return { block, amounts, allowanceBaseUnits: await readAllowance(source, wallet, options) };
 }
 
-/** Zero for an address that is not active. */
 async function readSun(source: TronSource, wallet: Address, options: ReadOptions): Promise<bigint> {
   const account = await readAccount(source, wallet, options);
   return account === undefined ? 0n : sunIn(account['balance'], 'balance');
@@ -109,7 +108,7 @@ async function readToken(
   return word !== undefined && WORD.test(word) ? BigInt(`0x${word}`) : malformed('balanceOf', word);
 }
 
-/** Part of the wallet's fees that stake, delegated energy and free daily bandwidth pay, in sun. */
+/** The part that stake, delegated energy and free daily bandwidth pay, in sun. */
 async function readAllowance(source: TronSource, wallet: Address, options: ReadOptions): Promise<bigint> {
   const body = { address: hexOf(wallet) };
   const [raw, prices] = await Promise.all([

@@ -74,7 +74,7 @@ async function readMeans(source: TronSource, address: Address, options: ReadOpti
   };
 }
 
-/** Sun. Stake behind used energy cannot be delegated. */
+/** Stake behind used energy cannot be delegated. */
 export async function readLendable(
   source: Pick<TronSource, 'call'>,
   wallet: Address,
@@ -85,7 +85,6 @@ export async function readLendable(
   return sunIn(objectIn(raw, 'what can be lent')['max_size'], 'max_size');
 }
 
-/** Sun of `from`'s stake whose energy is delegated to `to`. */
 export async function readLent(
   source: Pick<TronSource, 'call'>,
   from: Address,
@@ -101,7 +100,6 @@ export async function readLent(
   }, 0n);
 }
 
-/** Empty for an address that is not active. */
 async function readResources(source: TronSource, address: Address, options: ReadOptions): Promise<Raw> {
   const call = { side: 'wallet', method: 'getaccountresource', body: { address: hexOf(address) } } as const;
   const raw = await source.call(call, options);
@@ -117,7 +115,6 @@ function moreExpensive(one: EnergyMarket, other: EnergyMarket): EnergyMarket {
       activation: most(one.prices.activation, other.prices.activation),
       freeBytesOfNew: least(one.prices.freeBytesOfNew, other.prices.freeBytesOfNew),
     },
-    // The lower energy per stake.
     stakeYield: a.units * b.stake <= b.units * a.stake ? a : b,
   };
 }

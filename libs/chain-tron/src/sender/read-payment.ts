@@ -38,7 +38,7 @@ export async function readPayment(
     validity: {
       expiresMs: raw.expirationMs,
       uniqueMs: raw.timestampMs,
-      // The transaction names its reference block only by a few bytes. The search for it never goes below this block.
+      // The transaction names its reference block only by a few bytes. The search never goes below this block.
       reference: { height: fate.blockHeight, hash: fate.blockHash },
     },
     feeLimitBaseUnits: BigInt(raw.feeLimit),
@@ -51,7 +51,6 @@ interface ReadBytes {
   readonly intent: PaymentIntent;
 }
 
-/** Undefined if the source does not know the transaction in a solid block, or it is no payment of this kind. */
 async function readBytes(
   source: TronSource,
   txHash: TxHash,

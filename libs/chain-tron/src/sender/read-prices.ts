@@ -2,15 +2,13 @@ import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { listIn, malformed, objectIn, sunIn } from '../node-value.ts';
 import type { TronSource, TronSources } from '../tron-sources.ts';
 
-/** Current prices of the chain, in sun. Representatives change them at any maintenance, so none is hard-coded. */
+/** In sun. Representatives change these prices at any maintenance, so none is hard-coded. */
 export interface ChainPrices {
-  /** Per unit of energy. */
   readonly energySun: bigint;
-  /** Per byte of bandwidth. */
   readonly byteSun: bigint;
-  /** Additional cost of the first TRX to an address, paid by the sender. */
+  /** Cost of the first TRX to an address, in addition to the transfer, paid by the sender. */
   readonly activationSun: bigint;
-  /** Free bandwidth of each account per day, in bytes. */
+  /** Bandwidth in bytes per account and day. */
   readonly freeBytes: bigint;
 }
 
@@ -39,7 +37,7 @@ export async function readPrices(
   };
 }
 
-/** The higher energy price of up to two sources. A failing source is ignored; throws if none answers. */
+/** Of two answers the higher. Throws only if none answers. */
 export async function readWorkPrice(sources: TronSources, options: ReadOptions): Promise<bigint> {
   const asked = sources.witnesses().slice(0, 2);
   const answers = await Promise.allSettled(asked.map((source) => readPrices(source, options)));

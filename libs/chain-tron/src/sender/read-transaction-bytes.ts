@@ -12,7 +12,6 @@ export interface TransactionBytes {
 
 const HEX = /^(?:[0-9a-f]{2})+$/;
 
-/** Undefined if the source does not know the transaction in a solid block. */
 export async function readTransactionBytes(
   source: Pick<TronSource, 'call'>,
   txHash: TxHash,

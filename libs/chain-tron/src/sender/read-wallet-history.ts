@@ -19,7 +19,6 @@ import { readSignedTransaction, V_OFFSET, type ReadPayment } from './read-signed
 import { readTransactionBytes, type TransactionBytes } from './read-transaction-bytes.ts';
 import { encodeSigned } from './transaction.ts';
 
-/** From an own address in a solid block. */
 export interface SentTransaction {
   readonly owner: Address;
   readonly txHash: TxHash;
@@ -28,11 +27,9 @@ export interface SentTransaction {
   readonly blockTimeMs: number;
   /** Includes the signature, if there is exactly one. */
   readonly raw: Uint8Array;
-  /** Only if the owner's own key signed a payment. */
   readonly payment: ReadPayment | undefined;
 }
 
-/** Above a known block, up to a height. */
 export interface HistoryRange {
   /** Without `hash`, any solid block at that height. */
   readonly after: { readonly height: number; readonly hash: BlockHash | undefined };
@@ -42,7 +39,7 @@ export interface HistoryRange {
 export interface WalletHistory {
   readonly sent: readonly SentTransaction[];
   readonly last: { readonly height: number; readonly hash: BlockHash };
-  /** Chain time in milliseconds since 1970; neither the last block nor the one before it is earlier. */
+  /** Milliseconds since 1970; neither the last block nor the one before it is earlier. */
   readonly overMs: number;
 }
 
@@ -52,19 +49,16 @@ export type OursAmong = (owners: readonly Address[]) => Promise<ReadonlySet<Addr
 export interface TronWalletHistoryReader {
   /**
    * Transactions of any type and outcome. Two sources must agree, if several are configured; a single configured source
-   * is proven by the headers. Throws a GatewayError with a ReaderErrorCode, BLOCK_NOT_FOUND if the range is not solid
-   * yet, and RangeError for an empty range.
+   * is proven by the headers. BLOCK_NOT_FOUND if the range is not solid yet, RangeError for an empty range.
    */
   read(oursAmong: OursAmong, range: HistoryRange, options?: ReadOptions): Promise<WalletHistory>;
 }
 
 type Found = Omit<SentTransaction, 'raw' | 'payment'>;
-/** With the transactions of all senders. */
 interface SourceHistory extends Omit<WalletHistory, 'sent'> {
   readonly found: readonly Found[];
 }
 
-/** Throws TypeError for a network without a genesis id. */
 export function createTronWalletHistoryReader(
   network: TronSourcesNetwork,
   deps: TronSourcesDeps = {},

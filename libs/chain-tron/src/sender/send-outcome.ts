@@ -35,7 +35,6 @@ export function sendOutcomeOf(raw: unknown, txHash: string): SaidToSending {
   return { outcome: BY_CODE[code] ?? 'UNKNOWN', said };
 }
 
-/** Plain text, or hex of it. */
 export function messageIn({ message }: Readonly<Record<string, unknown>>): string {
   if (typeof message !== 'string') return '';
   return HEX.test(message) ? Buffer.from(message, 'hex').toString('utf8') : message;

@@ -159,7 +159,6 @@ describe('signPayment', () => {
       { ...token, amountBaseUnits: baseUnits(2n ** 256n) },
     ])
       await expect(signPayment(deps, intent, validity, 1n)).rejects.toMatchObject(invalid);
-    // TronWeb would round the first to the next even number.
     for (const sun of [2n ** 53n + 1n, 2n ** 63n])
       await expect(
         signPayment(deps, { ...native, amountBaseUnits: baseUnits(sun) }, validity, 0n),

@@ -10,17 +10,14 @@ import { encodeRaw, encodeSigned, type RawTransaction } from './transaction.ts';
 
 export interface SigningDeps {
   readonly backend: SignerBackend;
-  /** In sun: the maximum that a transaction may burn for contract execution. */
+  /** Sun: the maximum that a transaction may burn for contract execution. */
   readonly maxFeeLimitSun: bigint;
 }
 
 const SIGNATURE_BYTES = 65;
 const BLOCK_ID = /^[0-9a-f]{64}$/;
 
-/**
- * The backend signs, not TronWeb: TronWeb makes a string of the private key, which cannot be overwritten, and takes 320
- * µs instead of 92.
- */
+/** TronWeb does not sign: it makes a string of the private key, which cannot be overwritten, and is slower. */
 export async function signPayment(
   { backend, maxFeeLimitSun }: SigningDeps,
   intent: PaymentIntent,
@@ -106,7 +103,6 @@ function requireValid({ expiresMs, reference, uniqueMs }: Validity): void {
     throw senderError('INTENT_INVALID', 'the validity is invalid', { expiresMs, uniqueMs, height, hash });
 }
 
-/** v is 27 or 28, by the recovery bit. */
 function writeSignature(signature: Uint8Array, from: Address): Uint8Array {
   const [parity] = signature.subarray(SIGNATURE_BYTES - 1);
   if (signature.length !== SIGNATURE_BYTES || (parity !== 0 && parity !== 1))

@@ -99,7 +99,6 @@ const RECORDED = [
     },
   },
 ] as const satisfies readonly { rawHex: string; txId: string; raw: RawTransaction }[];
-/** A transfer with a memo, from the same node. */
 const MEMO =
   '0a02003422081a1471e2ecbced8640f0e18ce09f34520568656c6c6f5a68080112640a2d747970652e676f6f676c65617069732e636f6d2f70726f746f636f6c2e5472616e73666572436f6e747261637412330a15410eef60e8d8d92d7ff26594cc9453fd98d319055d121541437b7a07cb8aff68bf82161a9718aad6b8dbcb1618c096b10270908d89e09f34';
 

@@ -13,18 +13,16 @@ export interface TransferContract {
   readonly value: {
     readonly owner_address: string;
     readonly to_address: string;
-    /** In sun. */
+    /** Sun. */
     readonly amount: number;
   };
 }
 
-/** Without TRX and without a TRC-10 token. */
 export interface TriggerSmartContract {
   readonly type: 'TriggerSmartContract';
   readonly value: {
     readonly owner_address: string;
     readonly contract_address: string;
-    /** Hex. */
     readonly data: string;
   };
 }
@@ -43,7 +41,6 @@ export interface DelegationContract {
 
 export type PayingContract = TransferContract | TriggerSmartContract | DelegationContract;
 
-/** All that is signed. */
 export interface RawTransaction {
   /** The low two bytes of the reference block's height, as hex. */
   readonly refBlockBytes: string;
@@ -52,7 +49,7 @@ export interface RawTransaction {
   readonly expirationMs: number;
   readonly contract: PayingContract;
   readonly timestampMs: number;
-  /** In sun; 0 means none. */
+  /** Sun; 0 means none. */
   readonly feeLimit: number;
 }
 
@@ -60,7 +57,6 @@ export interface SignedTransaction {
   readonly raw: RawTransaction;
   /** Their SHA-256 is the transaction's id. */
   readonly rawBytes: Uint8Array;
-  /** r, s and v. */
   readonly signature: Uint8Array;
 }
 
@@ -92,10 +88,7 @@ export function encodeRaw(raw: RawTransaction): Uint8Array {
   return message.getRawData().serializeBinary();
 }
 
-/**
- * Throws RangeError for bytes that `encodeRaw` does not write: another contract type, a memo, a permission, extra
- * fields.
- */
+/** Throws RangeError for another contract type, a memo, a permission or extra fields. */
 export function decodeRaw(bytes: Uint8Array): RawTransaction {
   const number = readSignedContract(Buffer.from(bytes))?.type;
   const type = number === undefined ? undefined : CONTRACT_TYPES.get(number);
@@ -130,7 +123,6 @@ export function decodeSigned(bytes: Uint8Array): SignedTransaction {
   return { raw: decodeRaw(rawBytes), rawBytes, signature };
 }
 
-/** TronWeb's functions are untyped. */
 interface TransactionMessage {
   getRawData(): { serializeBinary(): Uint8Array };
 }

@@ -7,30 +7,30 @@ import type { ScanNetwork } from '../scan-network.ts';
 
 /** Label values of `opentill_scanner_alarm_bool`. */
 export const ALARM_KINDS = [
-  /** Newest block older than `headStaleSeconds`: the chain or all sources have stalled. */
+  /** The chain or all sources have stalled: the newest block is older than `headStaleSeconds`. */
   'head-stale',
   'finality-stale',
   /** Verified reads repeatedly contradict each other or the seen blocks. No payment is credited meanwhile. */
   'sources-disagree',
-  /** For a minute. No payment is credited meanwhile. */
+  /** No block was verified for a minute. No payment is credited meanwhile. */
   'verification-failing',
   'source-lagging',
-  /** For 30 s. */
+  /** No usable answer for 30 s. */
   'source-down',
   'source-wrong',
   /** All others have failed for long, so its answers are unchecked. */
   'single-source',
-  /** By an operator: no blocks read, no payments credited, no orders expired. Suppresses all other alarms. */
+  /** An operator paused the chain. Suppresses all other alarms. */
   'paused',
   /** Outcome of an own transaction unknown for a minute: sources differ, or none answers. */
   'fates-waiting',
   /** Payments through the replacement are not seen. */
   'token-replaced',
-  /** By its issuer. Its transfers and payouts fail. */
+  /** Transfers and payouts of the token fail. */
   'token-paused',
-  /** Seen block older than the head by more than `headStaleSeconds`. */
+  /** The seen block is older than the head by more than `headStaleSeconds`. */
   'far-behind',
-  /** Below the stored or finalized blocks. The chain halts until an operator decides. */
+  /** The fork is below the stored or finalized blocks. The chain halts until an operator decides. */
   'reorg-too-deep',
   /** The nodes serve another network or other tokens than configured. Checked again. */
   'left-out',
@@ -42,17 +42,14 @@ export type AlarmKind = (typeof ALARM_KINDS)[number];
 
 export interface ChainCondition {
   readonly network: ScanNetwork;
-  /** Undefined while it cannot be loaded. */
   readonly state?: ChainState | undefined;
-  /** Of the newest head, in seconds since 1970. */
+  /** Seconds since 1970. */
   readonly headTimeSeconds: number;
   readonly finality?: FinalityView | undefined;
-  /** Error code of the halt. */
   readonly halted?: string | undefined;
   /** Only if this process detected the halt. */
   readonly haltDetail?: string | undefined;
   readonly leftOut?: CheckFailure | undefined;
-  /** Start of the current failure. */
   readonly verifying: { readonly failingSinceMs: number | undefined; readonly contradictionsInRow: number };
   readonly pauseReason?: string | undefined;
   /** Start of the oldest disagreement about an own transaction, and of the current failure to ask about them. */
@@ -60,13 +57,11 @@ export interface ChainCondition {
     readonly waitingSinceMs?: number | undefined;
     readonly failingSinceMs?: number | undefined;
   };
-  /** Last source seen to lag behind another's finality. */
   readonly finalityLag?: { readonly source: string; readonly observedAtMs: number } | undefined;
   readonly sources: readonly SourceHealth[];
   readonly tokenWarnings: readonly TokenWarning[];
 }
 
-/** Fewer can come from a reorganisation between two reads. */
 const CONTRADICTIONS_MAX = 3;
 const FAILING_MS_MAX = 60_000;
 /** Sources often fail briefly. */
@@ -74,7 +69,6 @@ const FAILING_SECONDS_MAX = 30;
 /** An observed finality lag keeps the alarm active for this long. */
 const FINALITY_LAG_HOLD_MS = 60_000;
 
-/** With the detail shown to the operator. */
 export function alarmsOf(condition: ChainCondition, nowMs: number): ReadonlyMap<AlarmKind, string> {
   if (condition.pauseReason !== undefined) return new Map([['paused', condition.pauseReason]]);
   const alarms = new Map<AlarmKind, string>();
@@ -90,7 +84,6 @@ export function alarmsOf(condition: ChainCondition, nowMs: number): ReadonlyMap<
   return alarms;
 }
 
-/** The alarm is active if it has a detail. */
 type Judgement = readonly [AlarmKind, string | false | undefined];
 
 function progressAlarms(condition: ChainCondition, state: ChainState, nowMs: number): readonly Judgement[] {

@@ -4,12 +4,10 @@ import type { CheckResult } from '@opentill/runtime/health';
 import type { ScanNetwork } from '../scan-network.ts';
 import type { AlarmKind, ChainCondition } from './alarms.ts';
 
-/** The gateway's own transactions. */
 export interface FateFigures {
   readonly open: number;
   /** Signing time in seconds since 1970. */
   readonly oldestUnminedSeconds: number | undefined;
-  /** Start of the oldest disagreement of sources. */
   readonly waitingSinceMs: number | undefined;
 }
 
@@ -27,7 +25,6 @@ export interface ChainFigures extends Omit<
   verifiedMovedAtMs: number;
   tickedAtMs?: number;
   failedBy?: string;
-  /** Undefined until own transactions were requested. */
   own?: FateFigures | undefined;
 }
 
@@ -47,7 +44,6 @@ export function createChainFigures(): ChainFigures {
 
 type Alarms = ReadonlyMap<AlarmKind, string>;
 
-/** Without a successful round. */
 const FAILING_AFTER_MS = 30_000;
 const RUNNING: ChainStatus = { state: 'RUNNING', reason: null, detail: null };
 
@@ -68,7 +64,6 @@ export function statusOf(figure: ChainFigures, alarms: Alarms, nowMs: number): C
   return alarms.has('head-stale') ? { state: 'FAILING', reason: 'HEAD_STALE', detail: null } : RUNNING;
 }
 
-/** The state and, while RUNNING, position and alarms. */
 export function healthOf(figure: ChainFigures, alarms: Alarms, nowMs: number): CheckResult {
   const status = statusOf(figure, alarms, nowMs);
   if (status.state !== 'RUNNING') return { ok: status.state === 'PAUSED', detail: chainStatusText(status) };

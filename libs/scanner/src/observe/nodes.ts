@@ -3,7 +3,6 @@ import type { Chain } from '@opentill/domain/chains';
 import type { Logger } from '@opentill/runtime/logger';
 import type { Metrics } from '@opentill/runtime/metrics';
 
-/** For the readers of every family. */
 export type NodeObserver = ReturnType<typeof createNodeObserver>;
 
 export interface Exchange {

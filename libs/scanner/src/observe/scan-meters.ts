@@ -57,7 +57,6 @@ const FIGURES: readonly (readonly [
   ],
 ];
 
-/** Gauges are computed from `figures` at each scrape. */
 export function createScanMeters(metrics: Metrics, { figures, alarms, nowMs }: MeterDeps): ScanMeters {
   const gauge = (
     [name, help]: readonly [string, string],

@@ -17,7 +17,7 @@ export function readChain(db: Db) {
   return {
     /** Undefined before the first cursor. Throws STORED_CHAIN_BROKEN. */
     loadState: (chain: Chain) => loadState(db, chain),
-    /** Recorded transfers that are not orphaned; `to` is inclusive. */
+    /** Not orphaned; `to` is inclusive. */
     liveTransfers: (chain: Chain, from: number, to?: number) => liveTransfers(db, chain, from, to),
     /** Returns those that are deposit addresses or hot wallets of the family. */
     findRecipients: (family: Family, addresses: readonly Address[]) => findRecipients(db, family, addresses),
@@ -26,19 +26,16 @@ export function readChain(db: Db) {
         select address from hot_wallet where family = ${family}`.execute(db);
       return new Set(rows.map(({ address }) => address));
     },
-    /** A restore holds wallets of the chain. */
     async isRestored(chain: Chain): Promise<boolean> {
       const { rows } = await sql`
         select from restore_hold where chain = ${chain} and released_at is null limit 1`.execute(db);
       return rows.length > 0;
     },
-    /** Undefined if the chain is not paused. */
     async pauseReason(chain: Chain): Promise<string | undefined> {
       const { rows } = await sql<{ reason: string }>`
         select reason from chain_pause where chain = ${chain}`.execute(db);
       return rows[0]?.reason;
     },
-    /** Oldest unfinished rescan request. */
     async nextRescan(chain: Chain): Promise<RescanRequest | undefined> {
       const { rows } = await sql<RescanRequest>`
         select request_id::text as "requestId", greatest(coalesce(next_height, from_height), 0) as "fromHeight",
@@ -48,7 +45,6 @@ export function readChain(db: Db) {
       );
       return rows[0];
     },
-    /** Undefined before a scanner's first report. */
     readStatus: (chain: Chain) => readScannedStatus(db, chain),
   };
 }

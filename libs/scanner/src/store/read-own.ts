@@ -32,13 +32,12 @@ export function readOwn(db: Db) {
         select tx_hash from payout_attempt where chain = ${chain} and state = 'OPEN'`.execute(db);
       return new Set(rows.map((row) => row.tx_hash));
     },
-    /** Cheap check before openTransactions, made with every commit of a gateway without payouts. */
+    /** Cheaper than openTransactions, for every commit of a gateway without payouts. */
     mayHaveOpenTransactions: (chain: Chain) => mayHaveOpenTransactions(db, chain),
     /**
      * Signed transactions of unused nonces, open attempts that expire by time, and recorded ones that are not VERIFIED.
-     * Only one transaction per nonce can land: once one is VERIFIED, the others are dead, except MINED ones, which must
-     * be orphaned. A reorganisation to `aboveHeight` reopens VERIFIED transactions above it and those with the same
-     * nonces.
+     * Once one transaction of a nonce is VERIFIED, the others are dead, except MINED ones, which must be orphaned. A
+     * reorganisation to `aboveHeight` reopens VERIFIED transactions above it and those with the same nonces.
      */
     async openTransactions(chain: Chain, aboveHeight: number): Promise<readonly OpenTransaction[]> {
       const reads = [readOpenOfNonces(db, chain, aboveHeight), readOpenAttempts(db, chain, aboveHeight)];

@@ -49,7 +49,7 @@ export function createScanStore(deps: ScanStoreDeps) {
         await insertCursor(tx, network, state, lease.fencingToken);
       }),
 
-    /** Commits a change and its events in one transaction. Throws LEASE_LOST, CURSOR_MOVED. */
+    /** One transaction with the events. Throws LEASE_LOST, CURSOR_MOVED. */
     async commit(
       lease: Lease,
       network: ScanNetwork,
@@ -83,7 +83,6 @@ export function createScanStore(deps: ScanStoreDeps) {
       return { state, written };
     },
 
-    /** Throws LEASE_LOST. */
     writeStatus: (lease: Lease, chain: Chain, status: ChainStatus) =>
       db.transaction().execute(async (tx) => {
         await assertLease(tx, schema, lease);

@@ -6,9 +6,8 @@ const [KEY_FROM, KEY_TO] = [2, 10];
 const PLACES = 2 ** 18;
 
 /**
- * Sorts addresses nearly in Postgres order and removes nearly all duplicates. Sorting takes Postgres a quarter of a
- * lookup, and almost no time if the input is sorted. For lower-case hex; other addresses keep an arbitrary order.
- * Sorting numbers is faster than sorting strings or building a Set.
+ * Sorts nearly in Postgres order and removes nearly all duplicates: sorting takes Postgres a quarter of a lookup, and
+ * almost no time if the input is sorted. Sorting numbers is faster than sorting strings or building a Set.
  */
 export function sortAddresses(addresses: readonly Address[]): readonly Address[] {
   const keys = new Float64Array(Math.min(addresses.length, PLACES));

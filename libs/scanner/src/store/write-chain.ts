@@ -7,14 +7,12 @@ import { scanError } from '../scan-error.ts';
 import type { LiveTransfer, MatchedTransfer, RescanProgress, ScanChange, Written } from '../scan-change.ts';
 import type { ScanNetwork } from '../scan-network.ts';
 
-/** A SQL table (height, hash, parent_hash, block_time). */
 function blockRows(blocks: readonly BlockHeader[]): RawBuilder<unknown> {
   return sql`unnest(${blocks.map((b) => b.height)}::int8[], ${blocks.map((b) => b.hash)}::text[],
     ${blocks.map((b) => b.parentHash)}::text[], ${blocks.map((b) => b.timeSeconds)}::int8[])
     as b (height, hash, parent_hash, block_time)`;
 }
 
-/** Replaces the block at the same height. */
 export async function upsertBlocks(tx: Tx, chain: Chain, blocks: readonly BlockHeader[]): Promise<void> {
   await sql`
     insert into block (chain, height, hash, parent_hash, block_time)
@@ -25,7 +23,6 @@ export async function upsertBlocks(tx: Tx, chain: Chain, blocks: readonly BlockH
   );
 }
 
-/** No effect if another replica inserted the cursor first. */
 export async function insertCursor(
   tx: Tx,
   { chain, family }: ScanNetwork,
@@ -44,9 +41,9 @@ export async function insertCursor(
 }
 
 /**
- * Moves the cursor and its blocks in one statement. Deletes blocks that left the chain or the window. The epoch of
- * blocks loaded after a restart is unknown; the stored one stays valid, because only chains without reorganisations
- * have epochs. Throws CURSOR_MOVED if the row differs from `before`.
+ * Deletes blocks that left the chain or the window. The epoch of blocks loaded after a restart is unknown; the stored
+ * one stays valid, because only chains without reorganisations have epochs. Throws CURSOR_MOVED if the row differs from
+ * `before`.
  */
 export async function moveCursor(
   tx: Tx,
@@ -56,7 +53,6 @@ export async function moveCursor(
     readonly state: ChainState;
     readonly newBlocks: readonly BlockHeader[];
     readonly token: number;
-    /** All blocks that the verified cursor passes are proven. */
     readonly isProven: boolean;
   },
 ): Promise<void> {
@@ -95,9 +91,8 @@ export async function moveCursor(
 }
 
 /**
- * Upserts by natural key. A known transfer changes only if its block, contents or state differ; then its version grows.
- * The time of its first block stays, except that a corrected time of the same block replaces it. Returns the ids of new
- * and changed rows.
+ * A known transfer changes only if its block, contents or state differ; then its version grows. The time of its first
+ * block stays, except that a corrected time of the same block replaces it. Returns the ids of new and changed rows.
  */
 export async function recordTransfers(
   tx: Tx,
@@ -162,7 +157,6 @@ export async function markOrphaned(
   return rows.map((row) => row.transfer_id);
 }
 
-/** The last part closes the request. */
 export async function answerRescan(
   tx: Tx,
   { requestId, nextHeight, isDone }: RescanProgress,

@@ -6,7 +6,6 @@ import type { FateChange } from '../judge-fates.ts';
 import type { ForeignTransaction, LandedTransaction } from '../scan-change.ts';
 import type { ScanNetwork } from '../scan-network.ts';
 
-/** With all their movements. Idempotent. */
 export async function recordForeign(
   tx: Tx,
   chain: Chain,
@@ -49,7 +48,7 @@ export async function recordForeign(
     on conflict do nothing`.execute(tx);
 }
 
-/** Landed attempts never expire as dead. Idempotent. */
+/** Landed attempts never expire as dead. */
 export async function recordLanded(
   tx: Tx,
   chain: Chain,
@@ -63,7 +62,6 @@ export async function recordLanded(
     on conflict do nothing`.execute(tx);
 }
 
-/** Call it after the cursor has moved. */
 export async function recordEpochEnds(tx: Tx, chain: Chain, ends: readonly EpochEnd[]): Promise<void> {
   if (ends.length === 0) return;
   await sql`
@@ -75,8 +73,7 @@ export async function recordEpochEnds(tx: Tx, chain: Chain, ends: readonly Epoch
 }
 
 /**
- * A row changes only if its block, contents or state differ; then its version grows. An orphaned row keeps its other
- * values. Returns the hashes of new and changed rows.
+ * A row changes only if its block, contents or state differ; then its version grows. An orphaned row keeps its values.
  */
 export async function recordFates(
   tx: Tx,
