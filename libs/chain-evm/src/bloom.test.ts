@@ -17,14 +17,14 @@ describe('bloom filters', () => {
     expect(bloomBits(`0x${'00'.repeat(20)}`)).toEqual([0x5380 & 2047, 0xc7b7 & 2047, 0xae81 & 2047]);
   });
 
-  it('a bloom contains its values and few others', () => {
+  it('finds the values of a bloom in it, and few others', () => {
     const inside = ['testtest', 'test', 'hallo', 'other'].map(word);
     const bloom = bloomOf(inside);
     for (const value of inside) expect(bloomMayHold(bloom, bloomBits(value))).toBe(true);
     for (const value of ['tes', 'lo'].map(word)) expect(bloomMayHold(bloom, bloomBits(value))).toBe(false);
   });
 
-  it('a bloom matches exactly its logs, neither fewer nor others', () => {
+  it('matches a bloom with exactly its logs, neither fewer nor others', () => {
     const logs = [
       { address: word('a'), topics: [word('b'), word('c')] },
       { address: word('a'), topics: [] },

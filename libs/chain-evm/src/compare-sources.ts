@@ -34,7 +34,7 @@ export interface SourceDifference {
 
 const NONE: ReadonlySet<BlockHash> = new Set();
 
-/** Nodes of the same software return equal bytes; then nothing is decoded twice. */
+/** Nodes of the same software return equal bytes, which are decoded once. */
 export function compareSources(reading: Reading, own: OwnAccount, peer: PeerAnswers): SourceDifference {
   const { headers, byBlock } = own.account;
   const last = headers.at(-1);

@@ -109,7 +109,7 @@ describe('decodeHeader', () => {
     });
   });
 
-  it.each(Object.keys(HEADER))('requires %s', (field) => {
+  it.each(Object.keys(HEADER))('requires the header field %s', (field) => {
     expect(() => decodeHeader({ ...HEADER, [field]: null })).toThrow(INCONSISTENT);
   });
 });

@@ -17,14 +17,17 @@ describe('keccakOfWord', () => {
     );
   });
 
-  it('does not overwrite an earlier result', () => {
+  it('does not overwrite the result of an earlier hash', () => {
     const first = keccakOfWord('0x01');
     const before = hexOf(first);
     keccakOfWord('0x02');
     expect(hexOf(first)).toBe(before);
   });
 
-  it.each(['', '01', '0x1', '0xzz', '0x00zz', `0x${'00'.repeat(33)}`, '1x00'])('rejects %j', (value) => {
-    expect(() => keccakOfWord(value)).toThrow(TypeError);
-  });
+  it.each(['', '01', '0x1', '0xzz', '0x00zz', `0x${'00'.repeat(33)}`, '1x00'])(
+    'rejects %j as a word of hex',
+    (value) => {
+      expect(() => keccakOfWord(value)).toThrow(TypeError);
+    },
+  );
 });

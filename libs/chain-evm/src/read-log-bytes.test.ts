@@ -176,7 +176,7 @@ describe('readLogAnswer', () => {
     expect(calls).toEqual(expected);
   });
 
-  it('does not accept a list at another position', () => {
+  it('does not accept a list of logs at another position', () => {
     const [header, logs, last] = answersWith(USUAL);
     const elsewhere = Buffer.from(JSON.stringify([logs, header, last]));
     const read = readLogAnswer(tokens, headers, answerOf(elsewhere, []), 1);

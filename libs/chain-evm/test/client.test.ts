@@ -175,7 +175,7 @@ describe('createEvmClient', () => {
     expect(message + JSON.stringify(context)).not.toContain('secret-key');
   });
 
-  it('ends at its timeout, and at once when aborted', async () => {
+  it('ends a call at its timeout, and at once when aborted', async () => {
     const { url } = await node(() => undefined);
     const controller = new AbortController();
     let hasEnded = false;
@@ -215,7 +215,7 @@ describe('createEvmClient', () => {
     }
   });
 
-  it('reports its exchanges without the path of the URL', async () => {
+  it('reports exchanges without the path of the URL', async () => {
     const { url } = await node((calls) => ({ body: calls.map(right) }));
     const exchanges: object[] = [];
     await clientOf(url, { onExchange: (exchange) => exchanges.push(exchange) }).batch(two);

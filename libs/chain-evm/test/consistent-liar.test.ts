@@ -220,13 +220,13 @@ const expectRejected =
   };
 
 describe('a consistent Byzantine source next to an honest one', () => {
-  it('cannot add a payment to a block with matching receipts', async () => {
+  it('accepts no payment that one source adds, with matching receipts', async () => {
     const invented = changed(50, (block) => ({ ...withLoot(block), bloomOf: block.txs }));
     await withHonest({ chain: invented }, expectRejected(48, 52));
     await withHonest({ chain: invented }, expectRejected(48, 52), { bloom: false });
   });
 
-  it('cannot hide a payment with matching receipts and bloom', async () => {
+  it('finds a payment that one source hides, with matching receipts and bloom', async () => {
     const emptied = changed(50, ({ txs }) => ({ txs: txs.map((tx) => ({ ...tx, amounts: [] })) }));
     const noLogs = changed(50, ({ txs }) => ({ txs: txs.slice(0, 1) }));
     for (const chain of [emptied, noLogs])
@@ -240,7 +240,7 @@ describe('a consistent Byzantine source next to an honest one', () => {
           await withHonest({ chain }, expectRejected(from, to), { bloom });
   });
 
-  it('cannot invent a payment in an empty block with a matching bloom', async () => {
+  it('accepts no payment invented in an empty block with a matching bloom', async () => {
     const quiet = changed(50, () => ({ txs: [{ hash: hashOf('quiet'), amounts: [] }] }));
     const loud = changed(50, ({ txs }) => ({ txs: [{ ...txs[0]!, amounts: [LOOT] }], bloomOf: txs }), quiet);
     await withHonest({ chain: loud }, expectRejected(48, 52), {}, { chain: quiet });
@@ -260,7 +260,7 @@ describe('a consistent Byzantine source next to an honest one', () => {
     });
   });
 
-  it('cannot add blocks on top of the chain', async () => {
+  it('accepts no blocks that one source adds on top of the chain', async () => {
     const longer = chainOf(12, HONEST, 'invented', [LOOT], 1);
     const top = { code: 'BLOCK_NOT_FOUND', retryable: true };
     await withHonest({ chain: longer }, expectRejected(HEAD.height + 1, HEAD.height + 1, top));
@@ -274,7 +274,7 @@ describe('a consistent Byzantine source next to an honest one', () => {
     });
   });
 
-  it('cannot get a block of another branch confirmed', async () => {
+  it('confirms no block of a branch that only one source shows', async () => {
     const branch = chainOf(21, HONEST.slice(0, 80), 'branch', []);
     await withHonest({ chain: branch }, async (reader) => {
       await expect(reader.vouch(branch[85]! as never)).rejects.toMatchObject(REJECTED);
@@ -283,7 +283,7 @@ describe('a consistent Byzantine source next to an honest one', () => {
     });
   });
 
-  it('cannot make a block final', async () => {
+  it('accepts no block as final that only one source calls final', async () => {
     const views: readonly Block[] = [
       { ...HEAD, timeSeconds: HEAD.timeSeconds + 100_000 },
       HEAD,
@@ -299,7 +299,7 @@ describe('a consistent Byzantine source next to an honest one', () => {
     }
   });
 
-  it('cannot make its own block final, however long the other’s finality stalls', async () => {
+  it('accepts no single final block, however long the other’s finality stalls', async () => {
     let skewMs = 0;
     const pair = [
       await nodeOf({ chain: HONEST, finalized: { ...HEAD, hash: hashOf('another') } }),
@@ -309,7 +309,7 @@ describe('a consistent Byzantine source next to an honest one', () => {
     for (; skewMs < 600_000; skewMs += 50_000) expect(await reader.finalizedHeight()).toBe(60);
   });
 
-  it('cannot shift the times of blocks', async () => {
+  it('rejects block times that one source shifts', async () => {
     const shifted = HONEST.map((block) => ({ ...block, timeSeconds: block.timeSeconds + 86_400 }));
     await withHonest({ chain: shifted }, expectRejected(48, 50));
     const earlier = HONEST.map((block) => ({ ...block, timeSeconds: block.timeSeconds - 600 }));
@@ -325,7 +325,7 @@ describe('a consistent Byzantine source next to an honest one', () => {
     await expectRejected(48, 52)(readerOf([await nodeOf({ chain: falling })]));
   });
 
-  it('cannot shift the time of a block with a payment between two correct blocks', async () => {
+  it('rejects a shifted time of one block with a payment between correct blocks', async () => {
     for (const [height, seconds] of [
       [49, 11],
       [49, -12],
@@ -348,7 +348,7 @@ describe('a consistent Byzantine source next to an honest one', () => {
     }
   });
 
-  it('cannot change the position of a payment in its transaction', async () => {
+  it('rejects a changed position of a payment in its transaction', async () => {
     const twist: View['twist'] = ({ method }, result) => {
       if (method !== 'eth_getTransactionReceipt') return result;
       const receipt = result as { logs: { logIndex: string }[] };
@@ -366,7 +366,7 @@ describe('a consistent Byzantine source next to an honest one', () => {
     });
   });
 
-  it('does not delay blocks on which both agree', async () => {
+  it('verifies blocks on which the Byzantine source agrees without delay', async () => {
     await withHonest({ chain: changed(50, withLoot) }, async (reader) => {
       const { transfers } = await reader.readVerified(51, 60, []);
       expect(transfers).toHaveLength(20);
@@ -408,7 +408,7 @@ describe('a consistent Byzantine source while the honest one fails', () => {
     };
   }
 
-  it('is not accepted while the honest source rests', async () => {
+  it('accepts no single source while the other one rests', async () => {
     const { reader, read, limits, single } = await failing();
     expect((await reader.readVerified(49, 49, [])).transfers).toHaveLength(2);
     limits();
@@ -422,7 +422,7 @@ describe('a consistent Byzantine source while the honest one fails', () => {
     expect(single).toEqual([]);
   });
 
-  it('is accepted as the single source after an uninterrupted minute', async () => {
+  it('accepts a single source after an uninterrupted minute', async () => {
     const { reader, read, fails, recovers, pass, single, byzantineNode } = await failing();
     fails();
     expect(await read()).toBe('RPC_UNAVAILABLE');
@@ -455,7 +455,7 @@ describe('a consistent Byzantine source while the honest one fails', () => {
     expect(reader.sources!().map(({ isAlone }) => isAlone)).toEqual([false, false]);
   });
 
-  it('is never accepted as the single source with aloneAfterSeconds: never', async () => {
+  it('never accepts a single source with aloneAfterSeconds: never', async () => {
     const { read, fails, pass, single } = await failing({ aloneAfterSeconds: 'never' });
     fails();
     for (let hour = 0; hour < 3; hour += 1) {
@@ -465,7 +465,7 @@ describe('a consistent Byzantine source while the honest one fails', () => {
     expect(single).toEqual([]);
   });
 
-  it('is not accepted only because it recovers first after a common outage', async () => {
+  it('accepts no source only because it recovers first after a common outage', async () => {
     const { read, fails, pass, single, byzantineNode } = await failing();
     const script = byzantineNode.script;
     fails();
@@ -481,7 +481,7 @@ describe('a consistent Byzantine source while the honest one fails', () => {
     expect(single).toEqual([]);
   });
 
-  it('replaces agreement with a stopped node only after a minute', async () => {
+  it('accepts a single source next to a stopped node only after a minute', async () => {
     const old = HONEST.slice(0, 60);
     let skewMs = 0;
     const reader = readerOf(

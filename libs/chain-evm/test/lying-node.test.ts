@@ -31,7 +31,7 @@ describe('a reader of a Byzantine node', () => {
     });
   });
 
-  it('passes on the provider’s delay', async () => {
+  it('passes on the delay that a provider names', async () => {
     const reader = readerOf(await proxyOf({ faults: { rateLimited: 1 } }));
     await expect(reader.head()).rejects.toMatchObject({ context: { retryAfterMs: 1_000 } });
   });
@@ -45,7 +45,7 @@ describe('a reader of a Byzantine node', () => {
     },
   );
 
-  it('uses receipts in the verified pass where there is no bloom', async () => {
+  it('uses receipts in the verified pass of a network without blooms', async () => {
     const proxy = await proxyOf({ faults: { falseEmpty: 1 } });
     const reader = readerOf(proxy, {}, false);
     expect((await reader.readSeen(shared.from, shared.to)).transfers).toEqual([]);

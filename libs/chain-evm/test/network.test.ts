@@ -288,7 +288,7 @@ describe('a range that a provider rejects as too large', () => {
     ['size', -32008, () => 'Response is too big: log response size exceeded'],
   ];
 
-  it.each(wordings)('is read in parts: %s', async (_, code, wording) => {
+  it.each(wordings)('reads a range that is too large in parts: %s', async (_, code, wording) => {
     const cap = 4;
     const capped: Override = async ({ method, params }) => {
       const { fromBlock, toBlock } = (params[0] ?? {}) as { fromBlock?: string; toBlock?: string };

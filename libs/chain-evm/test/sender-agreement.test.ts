@@ -159,11 +159,11 @@ describe('readPayment', () => {
     ['a call with extra bytes', { input: `${data}00` }],
     ['a transfer that carries coin', { value: '0x1' }],
     ['the creation of a contract', { to: null }],
-  ])('ignores %s', async (_, change) => {
+  ])('readPayment ignores %s', async (_, change) => {
     expect(await read(knowing(change), knowing(change))).toBeUndefined();
   });
 
-  test('throws when two differ, when one of two answers, and above the block', async () => {
+  test('throws when two sources differ, one is silent, or the block is too low', async () => {
     await expect(read(knowing(), knowing({ nonce: '0x8' }))).rejects.toMatchObject({
       code: 'INCONSISTENT_ANSWER',
     });

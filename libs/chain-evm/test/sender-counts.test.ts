@@ -66,7 +66,7 @@ const countAt = (sender: WalletSender, height: number): Promise<number> =>
 describe('a higher count from a single source', () => {
   const overstating = (latest: number, head?: Node['head']): Node => ({ ...node(latest, head), at: 7 });
 
-  test('believes a higher count until two sources refute it, then alarms', async () => {
+  test('accepts a higher count until two sources refute it, then raises an alarm', async () => {
     const sender = await senderOn(node(7), overstating(9));
     expect(await sender.latestCount(WALLET)).toBe(9);
     expect(await sender.pendingCount(WALLET)).toEqual({ highest: 9, agreed: 7, answers: 2 });
@@ -114,7 +114,7 @@ describe('a higher count from a single source', () => {
     expect(refuted).toEqual([]);
   });
 
-  test('believes a refuted source again up to what a second one reports', async () => {
+  test('accepts a refuted source again up to the count of a second one', async () => {
     const honest = node(7);
     const sender = await senderOn(honest, overstating(9));
     await sender.latestCount(WALLET);
@@ -132,7 +132,7 @@ describe('a higher count from a single source', () => {
     expect(await sender.latestCount(WALLET)).toBe(9);
   });
 
-  test('believes a refuted source when no other one answers', async () => {
+  test('accepts a refuted source when no other one answers', async () => {
     const sender = await senderOn(node(7), overstating(9));
     await sender.latestCount(WALLET);
     await countAt(sender, 1_100);

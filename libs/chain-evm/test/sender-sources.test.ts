@@ -222,7 +222,7 @@ describe('calls with mayBeRefused', () => {
   const clientOf = (node: ScriptedNode): EvmClient =>
     createEvmClient({ url: node.url, chainId: 56, requestTimeoutMs: 20_000 });
 
-  test('returns a rejection as a result, with message and data', async () => {
+  test('returns a rejected call as a result, with message and data', async () => {
     const data = `0x08c379a0${'00'.repeat(31)}20`;
     const node = await nodeThat(
       answeringBy(({ id }) =>
@@ -251,7 +251,7 @@ describe('calls with mayBeRefused', () => {
     expect(isReaderError(refusal, 'RPC_REFUSED') && refusal.context['data']).toBe('0xdeadbeef');
   });
 
-  test('fails as a whole when a call without the flag is rejected', async () => {
+  test('fails the whole batch when a call without mayBeRefused is rejected', async () => {
     const node = await nodeThat(
       answeringBy(({ id }) =>
         id === 1

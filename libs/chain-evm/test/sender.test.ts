@@ -506,7 +506,7 @@ describe('broadcast', () => {
     await mineBlock();
   });
 
-  test('sends more than a batch, in any order', async () => {
+  test('broadcasts more transactions than a batch, in any order', async () => {
     const proxy = await proxyWith({});
     const terms = await termsOf(paying(1n, USDT, SECOND));
     const count = await sender.latestCount(SECOND);

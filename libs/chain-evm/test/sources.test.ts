@@ -153,7 +153,7 @@ describe('fail-over', () => {
     expect((error as { context: object }).context).not.toHaveProperty('retryAfterMs');
   });
 
-  it('ends with the caller’s signal, without fail-over', async () => {
+  it('ends a run with the caller’s signal, without fail-over', async () => {
     const { sources, asked } = await network([() => 'silence', named('second')]);
     const controller = new AbortController();
     const read = sources.run((source, options) => source.batch([callOf('who')], options), {

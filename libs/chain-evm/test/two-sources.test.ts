@@ -92,7 +92,7 @@ const rebuildsLogIndex: Override = ({ method, params }) =>
   );
 
 describe('geth that rebuilds its log index', () => {
-  it('skips no block: the verified pass uses receipts, the seen pass waits', async () => {
+  it('skips no block while geth rebuilds its log index', async () => {
     let isRebuilding = true;
     const override: Override = (call, honest) =>
       isRebuilding ? rebuildsLogIndex(call, honest) : Promise.resolve(undefined);
@@ -108,7 +108,7 @@ describe('geth that rebuilds its log index', () => {
     });
   });
 
-  it('does not stop the seen pass with another source', async () => {
+  it('continues the seen pass with another source while geth rebuilds its index', async () => {
     const { reader } = await pairOf({ override: rebuildsLogIndex }, {});
     expect(await reader.readSeen(from, to)).toEqual(truth);
   });

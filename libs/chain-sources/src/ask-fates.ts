@@ -57,7 +57,7 @@ async function askOneSource<S extends Source>(
 
 /**
  * A transaction that another wallet sent is disputed even if all sources agree on that: the database row that names it
- * as own is wrong, and proves nothing about the bytes that the gateway signed.
+ * as own is wrong, and no proof about the bytes that the gateway signed.
  */
 function agreedBy(own: readonly OwnTransaction[], accounts: readonly FateAccount[]): FatesRead {
   const fates: TransactionFate[] = [];

@@ -9,7 +9,7 @@ function sized(max: number): { size: ReturnType<typeof createCallSize>; pass: (m
 const HOUR_MS = 60 * 60 * 1_000;
 
 describe('createCallSize', () => {
-  it('halves after a rejection, down to one', () => {
+  it('halves the call size after a rejection, down to one', () => {
     const { size } = sized(10);
     const seen = [size.blocks()];
     for (let count = 0; count < 5; count += 1) {
@@ -41,7 +41,7 @@ describe('createCallSize', () => {
     expect(size.blocks()).toBe(10);
   });
 
-  it('grows slowly after calls of full size, and not beyond its maximum', () => {
+  it('raises the call size slowly after full calls, not beyond its maximum', () => {
     const { size } = sized(100);
     size.refused();
     for (let count = 0; count < 1_000; count += 1) size.accepted(10);
@@ -76,7 +76,7 @@ describe('createCallSize', () => {
     expect(refusals).toBeGreaterThan(learned);
   });
 
-  it('stays between one and its maximum', () => {
+  it('keeps the call size between one and its maximum', () => {
     const step = fc.oneof(
       fc.record({ kind: fc.constant('refused'), suggested: fc.option(fc.integer(), { nil: undefined }) }),
       fc.record({ kind: fc.constant('accepted'), suggested: fc.constant(undefined) }),

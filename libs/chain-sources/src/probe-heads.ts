@@ -16,10 +16,7 @@ export interface HeadProbeDeps<S extends Source> {
 const LEFT_OUT_MS = 5_000;
 const IDLE_MS = 60_000;
 
-/**
- * Asks idle sources for their heads, so that unusable ones can return. Starts the due requests without waiting for
- * them; one at a time per source. Excluded sources are checked again instead.
- */
+/** Asks idle sources for their heads, so that unusable ones can return. Does not wait; one request per source. */
 export function createHeadProbe<S extends Source>(deps: HeadProbeDeps<S>): () => void {
   const { entries, ranking, heads, nowMs, readHead } = deps;
   const startedAtMs = nowMs();

@@ -17,8 +17,8 @@ export interface Ranking<S extends Source> {
   /** All sources when none is usable. */
   usable(): readonly SourceEntry<S>[];
   /**
-   * Answers of these sources count where two must agree. Includes lagging ones, which may have the block in question,
-   * and one that reported another chain, after its rest: it must report the right chain first.
+   * Answers count where two must agree. Includes lagging sources, which may have the block in question, and one that
+   * reported another chain, after its rest: it must report the right chain first.
    */
   witnesses(): readonly SourceEntry<S>[];
 }

@@ -54,7 +54,6 @@ const LEARNED_FIRST_MIN = 10;
 const LEARNED_BURST = 25;
 const STRICT_AFTER_REFUSALS = 3;
 const STRICT_MS = 5 * 60 * 1_000;
-/** A learned limit that has grown to this is dropped. */
 const LEARNED_MAX = 500;
 const OBSERVED_MS = 2_000;
 const SENT_KEPT = 1_000;
@@ -135,7 +134,6 @@ function createLearnedRate(ceiling: number, nowMs: () => number): LearnedRate {
   let changedAtMs = -Infinity;
   let strictUntilMs = -Infinity;
 
-  /** After one more rejection; undefined when it is too early to tell. */
   function lower(): number | undefined {
     if (rate !== Infinity) return Math.max(floor, rate * DECREASE);
     const sinceMs = nowMs() - refusedAtMs;

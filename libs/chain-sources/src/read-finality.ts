@@ -33,7 +33,7 @@ export interface FinalityDeps<S extends Source> {
 }
 
 /**
- * Of two sources the lower height counts: a single source may report a block of its own fork, or an invented one. A
+ * With two sources the lower height counts: a single source may report a block of its own fork, or an invented one. A
  * single answer counts only where `acceptsSingle` permits it.
  *
  * A source whose finality stalls must not stop crediting permanently. Its answer is ignored when two conditions hold.

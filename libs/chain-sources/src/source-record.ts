@@ -99,7 +99,7 @@ export function createSourceRecord({ nowMs, random }: SourceRecordConfig): Sourc
       if (!(error instanceof GatewayError)) return;
       const code = error.code as ReaderErrorCode;
       const weight = WEIGHTS[code];
-      // A call that the limiter held back says nothing about the source.
+      // A call that the limiter held back is no information about the source.
       if (weight === undefined || error.context['notSent'] === true) return;
       count(weight);
       lastErrorCode = code;

@@ -13,7 +13,7 @@ it('reads 100 quiet checkpoints per call and fewer busy ones', () => {
   expect(sizeAfter(10_000, 100)).toBe(4);
 });
 
-it('shrinks after a few busy checkpoints and grows slowly after quiet ones', () => {
+it('reads fewer checkpoints per call after busy ones, slowly more after quiet ones', () => {
   expect(sizeAfter(200, 8)).toBeLessThanOrEqual(11);
   expect(sizeAfter(0, 8)).toBeLessThan(30);
   expect(sizeAfter(0, 0)).toBe(20);

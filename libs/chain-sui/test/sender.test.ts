@@ -235,7 +235,7 @@ describe('hot wallet payments', () => {
       expect(sender.differenceOf({ ...payment, raw }, claim)).toMatch(/encoding|signer|txHash/);
   });
 
-  test('signs nothing without key, amount, payable receiver or bounds for fee and epochs', async () => {
+  test('rejects a payment without key, amount, payable receiver, fee or epoch bounds', async () => {
     const [prepared] = await sender.prepare([pay()]);
     if (prepared?.kind !== 'READY') throw new Error('not ready');
     const { feeLimitBaseUnits, funding } = prepared;

@@ -57,7 +57,7 @@ const network = () =>
     solidityUrls: nodes.map(({ walletsolidity }) => walletsolidity.url),
   });
 
-test('calls of the solid side go to the second URL of the same node', async () => {
+test('sends calls of the solid side to the second URL of the same node', async () => {
   const sources = createTronSources(network(), { requestTimeoutMs: 60_000 }).all();
   expect(sources).toHaveLength(2);
   for (const [place, source] of sources.entries()) {

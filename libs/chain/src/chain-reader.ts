@@ -43,7 +43,6 @@ export type ExpectedTransfer = Pick<
 
 /** Each candidate is in one of the lists, except native transfers of failed transactions, which moved no coin. */
 export interface ConfirmedTransfers {
-  /** In the order of the candidates. */
   readonly confirmed: readonly Transfer[];
   /** The logs named them, but the receipts show a failed transaction or no such log. Never recorded; raise an alert. */
   readonly refuted: readonly CandidateTransfer[];
@@ -70,7 +69,7 @@ export interface AgreementOptions extends ReadOptions {
 }
 
 export interface FateOptions extends ConfirmOptions, AgreementOptions {
-  /** Asks only nodes that have this block. Without it a missing receipt means nothing: a lagging node has none. */
+  /** Asks only nodes that have this block: a lagging node lacks receipts, which proves no absence. */
   readonly atHeight?: number;
 }
 
@@ -81,14 +80,12 @@ export interface FateOptions extends ConfirmOptions, AgreementOptions {
  */
 export interface ChainReader {
   readonly chain: Chain;
-  /**
-   * Blocks to request at once. Read it again for each part of a range: it changes with the blocks' content. @default 20
-   */
+  /** Read it again for each part of a range: it changes with the blocks' content. @default 20 */
   readonly blocksPerCall?: number;
 
   /**
-   * Asks every source for its network and its tokens. Must be awaited before any other call. A wrong source is excluded
-   * if another one is right. Throws WRONG_CHAIN or TOKEN_MISMATCH when none is right.
+   * Checks network and tokens of every source. Must be awaited before any other call. A wrong source is excluded if
+   * another one is right; WRONG_CHAIN or TOKEN_MISMATCH when none is right.
    */
   checkNetwork(options?: ReadOptions): Promise<void>;
 

@@ -39,7 +39,7 @@ export interface AddressMeans {
 }
 
 /**
- * Reads how one network's transactions can be paid. Of two sources' answers it takes the higher price and the smaller
+ * Reads how one network's transactions can be paid. From two sources' answers it takes the higher price and the smaller
  * means. Methods throw a GatewayError with a ReaderErrorCode.
  */
 export interface EnergyAccounts {
@@ -51,6 +51,6 @@ export interface EnergyAccounts {
   lendable(wallet: Address, options?: ReadOptions): Promise<bigint>;
   /** Stake that `from` lends to `to`, in base units: the higher of two sources' answers. */
   lent(from: Address, to: Address, options?: ReadOptions): Promise<bigint>;
-  /** Of a transaction with this intent that calls no contract. Pure. */
+  /** Size of a transaction with this intent that calls no contract. Pure. */
   bytesOf(intent: PaymentIntent): bigint;
 }

@@ -69,7 +69,7 @@ export type PreparedExpiring =
       readonly feeLimitBaseUnits: bigint;
       /** Upper limit of all fees, with none of them covered by an allowance. */
       readonly costBaseUnits: bigint;
-      /** Pass it to `sign`. */
+      /** Opaque; pass it to `sign`. */
       readonly funding?: Funding;
       /** Execution units with margin, and bytes. Absent where only coin pays for them. */
       readonly takes?: { readonly workUnits: bigint; readonly bytes: bigint };
@@ -86,7 +86,7 @@ export const EXPIRING_SEND_OUTCOMES = [
   'ACCEPTED',
   /** In its pool or in a block, now or earlier. */
   'KNOWN',
-  /** By this node's state, the wallet cannot pay amount and fees. */
+  /** The wallet cannot pay amount and fees, by this node's state. */
   'NO_FUNDS',
   /** The node lacks the reference block: it is on another branch, or behind. */
   'REFERENCE_UNKNOWN',
@@ -124,25 +124,20 @@ export interface EpochWindows {
 }
 
 /**
- * For chains where the hot wallet pays the fees of deposit addresses (SUI). The hot wallet's fee balance is the
- * `allowanceBaseUnits` of a deposit address.
+ * For chains where the hot wallet pays the fees of deposit addresses (SUI): its balance is their `allowanceBaseUnits`.
  */
 export interface Sponsorship {
   /** Pays the fees of transactions from `wallet`. Undefined: `wallet` pays itself. */
   sponsorOf(wallet: Address): Address | undefined;
-  /**
-   * Largest payment from a sponsored wallet (SUI: its largest coins that fit into one transaction). Of two sources'
-   * answers the lower.
-   */
+  /** Largest payment from a sponsored wallet (SUI: its largest coins). The lower of two sources' answers. */
   mostAtOnce(wallet: Address, contract: TokenContract | null, options?: ReadOptions): Promise<bigint>;
 }
 
 /** For wallets with pieces of a balance that cannot pay until they are gathered (SUI). */
 export interface Gatherer {
   /**
-   * Signs a transaction that moves scattered pieces of an asset (see `balances`) to where the wallet pays from. Decodes
-   * the bytes again and checks that no other address receives any of it. Undefined without scattered pieces, or without
-   * coin for its fee.
+   * Moves scattered pieces of an asset (see `balances`) to where the wallet pays from. Checks by the signed bytes that
+   * no other address receives any of it. Undefined without scattered pieces, or without coin for its fee.
    */
   signGathering(
     wallet: Address,
@@ -165,7 +160,7 @@ export interface BlockKeys {
  */
 export interface ExpiringSender {
   readonly chain: Chain;
-  /** From the head's time. */
+  /** Counted from the head's time. */
   readonly validForMs: number;
   /** Absent: transactions expire by time. */
   readonly epochs?: EpochWindows;
@@ -175,7 +170,6 @@ export interface ExpiringSender {
   readonly gathering?: Gatherer;
   /** Absent: only coin pays for execution. */
   readonly energy?: EnergyAccounts;
-  /** Absent: no proof uses keys to which block producers delegate. */
   readonly blockKeys?: BlockKeys;
 
   /** Must be awaited before any other call. See ChainReader. */
@@ -209,8 +203,8 @@ export interface ExpiringSender {
   prepare(intents: readonly PaymentIntent[], options?: ReadOptions): Promise<readonly PreparedExpiring[]>;
 
   /**
-   * Builds and signs the payment without a node, decodes the signed bytes and compares each field with the request:
-   * SIGNED_OTHERWISE when one differs. Deterministic: equal arguments give equal bytes. Uses no network.
+   * Decodes the signed bytes and compares each field with the request: SIGNED_OTHERWISE when one differs. Uses no
+   * network. Deterministic: equal arguments give equal bytes.
    */
   sign(
     intent: PaymentIntent,
@@ -220,14 +214,14 @@ export interface ExpiringSender {
   ): Promise<SignedExpiring>;
 
   /**
-   * First difference, signature and hash included; undefined when there is none. The wallet's own signature proves the
-   * bytes, even if the database was manipulated. Pure.
+   * Undefined when all fields, signature and hash are as claimed. The wallet's own signature proves the bytes, even if
+   * the database was manipulated. Pure.
    */
   differenceOf(stored: Pick<SignedExpiring, 'txHash' | 'raw'>, claim: ExpiringClaim): string | undefined;
 
   /**
-   * Sends stored bytes to all sources; may be repeated. Outcomes are in the order of `signed`. Never throws because
-   * of a node's answer or failure. After `options.signal` is aborted, unanswered ones are UNKNOWN.
+   * Sends stored bytes to all sources; may be repeated. Never throws because of a node's answer or failure. After an
+   * abort, unanswered transactions are UNKNOWN.
    */
   broadcast(
     signed: readonly Pick<SignedExpiring, 'txHash' | 'raw'>[],
@@ -256,9 +250,8 @@ export interface ExpiringSender {
   ): Promise<BlocksSearched>;
 
   /**
-   * Intent and outcome of a transaction that the gateway no longer has in its database. Two sources must agree; a
-   * single one of several is never accepted. Undefined when they know no such transaction in a block up to `height`,
-   * or when it is no payment of the kind that `sign` makes.
+   * For a transaction that the gateway no longer has in its database. Two sources must agree; a single one of several
+   * is never accepted. Undefined if unknown in blocks up to `height`, or not of the kind that `sign` makes.
    */
   readPayment(
     txHash: TxHash,

@@ -3,14 +3,12 @@ import type { Address } from './address-codec.ts';
 
 /** Holds the private keys of hot wallets. Makes no decision: the caller first checks what a digest means. */
 export interface SignerBackend {
-  /** In canonical form. */
   readonly addresses: readonly Address[];
   /**
    * Signs a 32-byte digest with the key of `address` (ECDSA over secp256k1). Returns 65 bytes: r, s (the lower of the
    * two valid ones) and the recovery bit, 0 or 1. Its errors name no key.
    */
   sign(address: Address, digest: Uint8Array): Promise<Uint8Array>;
-  /** True if `sign` accepts the address. Absent where `addresses` is complete. */
   holds?(address: Address): boolean;
 }
 

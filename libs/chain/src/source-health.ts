@@ -13,7 +13,6 @@ export type SourceTrouble =
   /** The start-up checks excluded it (a token is missing, for example); asked only when every source is excluded. */
   | 'EXCLUDED';
 
-/** State of one source (URL) of a reader. */
 export interface SourceHealth {
   /** From 0. Distinguishes sources with the same label. */
   readonly place: number;
@@ -23,14 +22,11 @@ export interface SourceHealth {
   readonly usable: boolean;
   readonly trouble: SourceTrouble | null;
   /**
-   * Seconds since 1970 from which it has returned no usable answer: unreachable, rejecting, resting in between, on
-   * another chain, or with a head that is old by the clock. Null after a good one; a rest does not reset it.
+   * Seconds since 1970. Failing: unreachable, rejecting, resting in between, on another chain, or with an old head.
+   * Null after a good answer; a rest does not reset it.
    */
   readonly failingSinceSeconds: number | null;
-  /**
-   * A single source is accepted, because every other one has failed for `aloneAfterSeconds`. Raises an alarm. Never
-   * true with one configured source.
-   */
+  /** A single source is accepted (see `aloneAfterSeconds`): raise an alarm. Never true with one configured source. */
   readonly isAlone: boolean;
   /** 0 (no recent request succeeded) to 1 (all did). */
   readonly score: number;

@@ -7,7 +7,6 @@ export interface Holding {
   readonly contract: TokenContract | null;
 }
 
-/** From two sources, or from the only one where one is configured. */
 export type StateNumber =
   | { readonly kind: 'AGREED'; readonly value: bigint }
   /** One of the sources is wrong; the gateway does not guess which. */

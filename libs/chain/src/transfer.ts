@@ -4,7 +4,7 @@ import type { BaseUnits } from '@opentill/domain/money';
 import type { Address } from './address-codec.ts';
 import type { BlockHash } from './block.ts';
 
-/** A transaction's hash as its chain writes it; EVM: `0x` and 64 lower-case hex digits. */
+/** As its chain writes it; EVM: `0x` and 64 lower-case hex digits. */
 export type TxHash = string & { readonly __brand: 'TxHash' };
 
 /**
@@ -33,7 +33,6 @@ export interface CandidateTransfer {
 /** Proven by the receipt: the transaction succeeded and its receipt contains the log, if any. */
 export interface Transfer extends CandidateTransfer {
   readonly chain: Chain;
-  /** Natural key, together with `chain` and `txHash`. */
   readonly position: TransferPosition;
   /** For the whole transaction, in base units of the chain's native coin. */
   readonly feeBaseUnits: BaseUnits;

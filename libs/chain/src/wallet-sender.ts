@@ -124,9 +124,8 @@ export interface WalletSender {
   pendingCount(wallet: Address, options?: ReadOptions): Promise<SourcesCount>;
 
   /**
-   * Intent and outcome of a transaction that the gateway no longer has in its database. Two sources must agree; a
-   * single one of several is never accepted. Undefined when they know no such transaction in a block up to `height`,
-   * or when it is no payment of the kind that `sign` makes.
+   * For a transaction that the gateway no longer has in its database. Two sources must agree; a single one of several
+   * is never accepted. Undefined if unknown in blocks up to `height`, or not of the kind that `sign` makes.
    */
   readPayment(
     txHash: TxHash,
@@ -161,26 +160,21 @@ export interface WalletSender {
    */
   raise(old: FeeTerms, now: FeePrices): FeeTerms | undefined;
 
-  /**
-   * Decodes the signed bytes and compares each field with the request: SIGNED_OTHERWISE when one differs. No network.
-   */
+  /** Decodes the signed bytes and compares each field with the request: SIGNED_OTHERWISE when one differs. */
   sign(intent: PaymentIntent, nonce: number, terms: FeeTerms): Promise<SignedTransaction>;
 
-  /**
-   * Sends zero coin from the wallet to itself. Asks the network for its gas. To replace a pending transaction, `prices`
-   * must come from `raise`.
-   */
+  /** Zero coin from the wallet to itself. To replace a pending transaction, `prices` must come from `raise`. */
   signCancel(wallet: Address, nonce: number, prices: FeePrices): Promise<SignedTransaction>;
 
   /**
-   * First difference, signature, network and hash included; undefined when there is none. The wallet's own signature
-   * proves the bytes, even if the database was manipulated. Pure.
+   * Undefined when all fields, signature, network and hash are as claimed. The wallet's own signature proves the bytes,
+   * even if the database was manipulated. Pure.
    */
   differenceOf(stored: Pick<SignedTransaction, 'txHash' | 'raw'>, claim: StoredClaim): string | undefined;
 
   /**
-   * Sends stored bytes to all sources; may be repeated. Outcomes are in the order of `signed`. Never throws because
-   * of a node's answer or failure. After `options.signal` is aborted, unanswered ones are UNKNOWN.
+   * Sends stored bytes to all sources; may be repeated. Never throws because of a node's answer or failure. After an
+   * abort, unanswered transactions are UNKNOWN.
    */
   broadcast(
     signed: readonly Pick<SignedTransaction, 'txHash' | 'raw'>[],

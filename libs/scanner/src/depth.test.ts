@@ -22,7 +22,7 @@ describe('verifiableHeight', () => {
     expect(verifiableHeight(network, facts({ finalizedHeight: null }))).toBe(-1);
   });
 
-  it('also requires minDepth', () => {
+  it('requires minDepth in addition to finality', () => {
     const network = { confirmations: 'finalized', finality: { staleSeconds: 30, minDepth: 16 } } as const;
     expect(verifiableHeight(network, facts())).toBe(985);
     expect(verifiableHeight(network, facts({ finalizedHeight: 900 }))).toBe(900);

@@ -7,12 +7,12 @@ const stored = buildChain({ from: 90, to: 100 });
 const longer = buildChain({ to: 110 });
 
 describe('reconcileBlocks', () => {
-  it('extends when the next blocks follow the last stored one', () => {
+  it('extends the chain when the next blocks follow the last stored one', () => {
     expect(reconcileBlocks(stored, longer.slice(101))).toEqual({ kind: 'extends' });
     expect(reconcileBlocks(stored, longer.slice(101, 102))).toEqual({ kind: 'extends' });
   });
 
-  it('extends when stored blocks are read again, with or without new ones', () => {
+  it('extends the chain when stored blocks are read again, also with new ones', () => {
     expect(reconcileBlocks(stored, longer.slice(97, 105))).toEqual({ kind: 'extends' });
     expect(reconcileBlocks(stored, longer.slice(95, 98))).toEqual({ kind: 'extends' });
     expect(reconcileBlocks(stored, longer)).toEqual({ kind: 'extends' });

@@ -157,7 +157,7 @@ describe('source alarms', () => {
 });
 
 describe('head time', () => {
-  it('uses the last answer, so that a future time cannot hide a stalled chain', async () => {
+  it('uses the last head time, so that a future one cannot hide a stalled chain', async () => {
     const scan = await openAtHead();
     await round(scan);
     const head = node.head();
@@ -171,7 +171,7 @@ describe('head time', () => {
 });
 
 describe('halted chain', () => {
-  it('raises its alarm and is not ready', async () => {
+  it('raises the alarm of a halted chain, which is not ready', async () => {
     const scan = await openAtHead();
     for (let i = 0; i < 11; i += 1) node.mine();
     await round(scan);
@@ -183,7 +183,7 @@ describe('halted chain', () => {
     expect(edges()).toContain('alarm raised reorg-too-deep');
   });
 
-  it('clears its alarms when another replica takes over', async () => {
+  it('clears the alarms of a halted chain when another replica takes over', async () => {
     const scan = await openAtHead();
     await round(scan);
     scan.clock.pass(130_000);

@@ -340,7 +340,7 @@ describe('catching up', () => {
     await expectTruth();
   });
 
-  it('stops soon after an abort', async () => {
+  it('stops catching up soon after an abort', async () => {
     await leftBehind(100);
     node.faults.latencyMs = () => 20;
     const scan = await open();
@@ -412,7 +412,7 @@ describe('finality', () => {
     expect(await cursor()).toMatchObject({ seen: 34, verified: 24 });
   });
 
-  it('also requires minDepth', async () => {
+  it('requires minDepth in addition to finality', async () => {
     const network = finalized({ staleSeconds: 30, minDepth: 15 });
     await leftBehind(100, network);
     node.finalize(118);

@@ -190,7 +190,7 @@ describe('own transaction with a taken nonce', () => {
     expect(await askedAfter(scan, HALF_A_MINUTE_MS)).toEqual([]);
   });
 
-  it('stops asking while the payout is VERIFIED by another nonce', async () => {
+  it('stops asking for a transaction while its payout is VERIFIED at another nonce', async () => {
     const scan = await openSettled();
     const lost = await sign();
     await take(lost);
@@ -215,7 +215,7 @@ describe('own transaction with a taken nonce', () => {
     expect(await askedAfter(scan, HALF_A_MINUTE_MS)).toContain('2 by two');
   });
 
-  it('asks in every round and raises an alarm while sources differ', async () => {
+  it('asks in every round, with an alarm, while sources differ on a transaction', async () => {
     const tx = await sign();
     await take(tx);
     let isWrong = true;

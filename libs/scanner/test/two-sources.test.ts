@@ -80,7 +80,7 @@ async function raised(scan: TestScan): Promise<readonly string[]> {
 }
 
 describe('depth with two sources', () => {
-  it('does not count invented blocks, though they are shown', async () => {
+  it('does not count invented blocks for depth, though they are shown', async () => {
     const scan = await open();
     await scan.settle();
     mineTruth([aTx({ to: ALICE, amount: 5n })]);
@@ -105,7 +105,7 @@ describe('depth with two sources', () => {
     expect(await cursor()).toMatchObject({ verified: 30 });
   });
 
-  it('does not count blocks of a branch that the other source lacks', async () => {
+  it('does not count blocks for depth that the other source lacks', async () => {
     const scan = await open();
     await scan.settle();
     mineTruth([aTx({ to: ALICE, amount: 5n })]);
@@ -118,7 +118,7 @@ describe('depth with two sources', () => {
     expect(await raised(scan)).toContain('sources-disagree');
   });
 
-  it('does not count invented blocks when catching up', async () => {
+  it('does not count invented blocks for depth when catching up', async () => {
     const before = await open();
     await before.settle();
     await before.lease.release();

@@ -82,7 +82,7 @@ describe('deposits', () => {
 describe('reorganisation', () => {
   describeReorganisations(() => world, [1, 4, 10]); // the other depths are in scanner-evm.full.test.ts
 
-  it('halts below the window without writing a row', async () => {
+  it('halts at a reorganisation below the window without writing a row', async () => {
     await world.mine(40);
     await world.caughtUp();
     const before = await world.cursor();

@@ -152,7 +152,7 @@ describe('transaction without balance changes', () => {
     await chain.send('coin', await newAddress());
     world.devnet.control.checkpoint();
   };
-  it('does not delay later payments, with one node or two', async () => {
+  it('does not delay payments after a transaction without balance changes', async () => {
     await payAfterIt();
     await expectTruth(world, chain);
     const other = await world.devnet.control.openNode();
@@ -167,7 +167,7 @@ describe('transaction without balance changes', () => {
   });
 
   it.each(['list', 'no-history'] as const)(
-    'does not delay later payments as the first transaction a scanner reads (%s)',
+    'reads payments after a first transaction without balance changes (%s)',
     async (kind) => {
       await replica.stop();
       if (kind === 'no-history') world.node.fault({ kind });

@@ -38,7 +38,7 @@ describe('pricesFor', () => {
     expect(prices).toEqual({ maxFeePerGas: GWEI / 10n, maxPriorityFeePerGas: GWEI / 10n });
   });
 
-  test('never offers more than the cap', () => {
+  test('never offers a price above the cap', () => {
     fc.assert(
       fc.property(wei, wei, boundsOf, (baseFeePerGas, tipPerGas, bounds) => {
         const prices = pricesFor({ baseFeePerGas, tipPerGas }, bounds);
@@ -183,7 +183,7 @@ describe('feeBoundsOf', () => {
     );
   });
 
-  test('reads bounds exactly', () => {
+  test('reads fee bounds exactly', () => {
     const text = {
       minPriorityFeePerGas: '0',
       maxPriorityFeePerGas: '3000000000',

@@ -15,8 +15,8 @@ const PERCENTILE = 50;
 const QUANTITY_GRAMMAR = /^0x[0-9a-fA-F]{1,32}$/;
 
 /**
- * Of two sources, the higher base fee counts: a block charges only its own. The lower tip counts, because it is paid in
- * full. So a source that overstates changes the reserved amount, not the fee; one that understates is overruled or
+ * With two sources, the higher base fee counts: a block charges only its own. The lower tip counts, because it is paid
+ * in full. So a source that overstates changes the reserved amount, not the fee; one that understates is overruled or
  * costs a raise. The configured cap bounds an error that all share.
  */
 export async function readPrices(

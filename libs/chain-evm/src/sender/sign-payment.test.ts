@@ -325,7 +325,7 @@ describe('signPayment with an invalid request', () => {
     ]);
   });
 
-  test('rejects a foreign wallet', async () => {
+  test('rejects a wallet without a key', async () => {
     const intent = { ...TOKEN_PAYMENT, from: RECEIVER };
     expect(await codeOf(signPayment(deps, intent, 7, TERMS))).toEqual(['WALLET_UNKNOWN', undefined]);
   });

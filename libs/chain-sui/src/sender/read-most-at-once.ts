@@ -7,7 +7,7 @@ import type { SuiSources } from '../sui-sources.ts';
 import { mostAtOnce } from './choose-sources.ts';
 import { readHeld } from './read-holdings.ts';
 
-/** Of two answers the lower; the rest can be paid later. */
+/** The lower of two answers; the rest can be paid later. */
 export async function readMostAtOnce(
   sources: SuiSources,
   owner: Address,

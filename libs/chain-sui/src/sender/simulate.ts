@@ -10,7 +10,7 @@ const TRIAL_MASK = {
   paths: ['transaction.effects.status', 'transaction.effects.gas_used', 'transaction.balance_changes'],
 };
 
-/** Of the budget over the simulated cost: objects grow, and a new coin takes one more step. */
+/** Margin of the budget over the simulated cost: objects grow, and a new coin takes one more step. */
 const MARGIN_PERCENT = 50n;
 
 export function withMargin(gasMist: bigint): bigint {

@@ -34,7 +34,7 @@ async function send(
   return { outcomes: new Set(outcomes), tookMs: performance.now() - startedAt, received };
 }
 
-test('ends by its deadline however many transactions there are', async () => {
+test('ends a broadcast by its deadline however many transactions there are', async () => {
   let asked = 0;
   const counting: Answer = (signal) => {
     asked += 1;
@@ -54,7 +54,7 @@ test('a source that does not answer delays no other source', async () => {
   expect(tookMs).toBeLessThan(DEFAULT_DEADLINE_MS);
 });
 
-test('ends at once when it is aborted', async () => {
+test('ends a broadcast at once when it is aborted', async () => {
   const { outcomes } = await send(sourcesOf(unresponsive), { signal: AbortSignal.abort() });
   expect([...outcomes]).toEqual(['UNKNOWN']);
 });

@@ -28,9 +28,8 @@ interface Balances {
 }
 
 /**
- * The head is read first, so the balances are not older, unless nodes behind one URL differ. Of two sources' answers,
- * the lower balances and the lower head count: with an overstated balance the gateway would sign payments that fail and
- * cost a fee.
+ * The head is read first, so the balances are not older, unless nodes behind one URL differ. The lower of two sources'
+ * balances counts: with an overstated one the gateway would sign payments that fail and cost a fee.
  */
 export async function readBalances(
   sources: TronSources,

@@ -37,7 +37,7 @@ export async function readPrices(
   };
 }
 
-/** Of two answers the higher. Throws only if none answers. */
+/** The higher of two answers. Throws only if none answers. */
 export async function readWorkPrice(sources: TronSources, options: ReadOptions): Promise<bigint> {
   const asked = sources.witnesses().slice(0, 2);
   const answers = await Promise.allSettled(asked.map((source) => readPrices(source, options)));
