@@ -10,7 +10,7 @@ import { codeOfHttpStatus } from '@opentill/chain-sources/http-status';
 
 export type BatchAnswer =
   | { readonly kind: 'results'; readonly results: readonly unknown[] }
-  /** With several errors, the one that matters most: see RANKS. */
+  /** With several errors it is the one that matters most: see RANKS. */
   | { readonly kind: 'failed'; readonly error: ReaderError }
   /** The provider rejects this many calls at once, not the calls themselves. */
   | {

@@ -29,7 +29,7 @@ export interface EvmTransaction {
   readonly blockHeight: number;
   readonly index: number;
   readonly from: Address;
-  /** Null: creates a contract. */
+  /** Null: the transaction creates a contract. */
   readonly to: Address | null;
   readonly valueWei: bigint;
 }
@@ -94,7 +94,7 @@ export function decodeInteger(raw: unknown, what: string): number {
   return value <= Number.MAX_SAFE_INTEGER ? Number(value) : malformed(what, raw);
 }
 
-/** Without transaction bodies. */
+/** Expects a block without transaction bodies. */
 export function decodeHeader(raw: unknown): EvmHeader {
   const block = object(raw, 'block');
   return {

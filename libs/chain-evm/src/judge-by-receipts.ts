@@ -27,7 +27,7 @@ export async function transfersByReceipts(
   return transfers ?? [];
 }
 
-/** In the order of the blocks, in as few calls as the receipts' size permits. */
+/** Returns transfers in block order, with as few calls as the receipts' size permits. */
 export async function transfersOfBlocksByReceipts(
   reading: Reading,
   source: ReceiptSource,

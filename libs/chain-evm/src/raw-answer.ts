@@ -1,7 +1,7 @@
 import type { ByteRange } from './json-bytes.ts';
 import type { RawAnswer } from './rpc-call.ts';
 
-/** The brackets of the lists stay. */
+/** Keeps the brackets of the lists. */
 export function withoutLists(body: Buffer, lists: readonly ByteRange[]): Buffer {
   const kept: Buffer[] = [];
   let at = 0;

@@ -94,7 +94,7 @@ export function mayHoldTransfers(reading: Reading, header: EvmHeader): boolean {
   );
 }
 
-/** From one source. RPC_RANGE_TOO_LARGE when the provider rejects more than one block as too many. */
+/** Reads from one source. RPC_RANGE_TOO_LARGE when the provider rejects more than one block as too many. */
 export async function readSeenBlocks(
   reading: Reading,
   source: Pick<EvmClient, 'batch'>,

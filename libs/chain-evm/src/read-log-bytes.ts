@@ -40,7 +40,7 @@ const EXACT_DIGITS = 13;
 
 interface BlockSoFar {
   readonly header: EvmHeader;
-  /** Both with their quotes. */
+  /** Hash and height include their quotes. */
   readonly hash: Buffer;
   readonly height: Buffer;
   readonly transfers: CandidateTransfer[];

@@ -19,9 +19,9 @@ export interface RpcExchange {
   readonly endpoint: string;
   readonly methods: readonly string[];
   readonly outcome: 'OK' | ReaderErrorCode;
-  /** Without the time that the calls waited for the rate limiter. */
+  /** Excludes the wait for the rate limiter. */
   readonly durationMs: number;
-  /** On the wire, answers compressed if they were; for a cut-off answer, the bytes that arrived. */
+  /** Sizes on the wire, answers compressed if they were; for a cut-off answer, the bytes that arrived. */
   readonly requestBytes: number;
   readonly answerBytes: number;
 }
@@ -31,7 +31,7 @@ export interface RawAnswer {
   readonly body: Buffer;
   /** Parsed and checked on first use; in the order of the requests. Throws as `batch`. */
   results(): readonly unknown[];
-  /** With these lists empty, for callers that read them from the bytes. Absent where the answer came in pieces. */
+  /** Leaves these lists empty, for callers that read them from the bytes. Absent where the answer came in pieces. */
   resultsWithout?(lists: readonly ByteRange[]): readonly unknown[];
 }
 

@@ -131,7 +131,7 @@ async function retryUntilSuccess<T>(attempt: () => Promise<T>): Promise<{ result
 export async function readDespiteAllFaults(shared: ByzantineChain, seed: number): Promise<void> {
   const { chain, truth, from, to, payee, proxyOf, readerOf } = shared;
   const rare = Object.fromEntries(REVEALED.map((fault) => [fault, 0.04]));
-  // Per call; a request has many. Some faults occur only after others, or only near the head.
+  // Rates per call; a request has many. Some faults occur only after others, or only near the head.
   const faults = {
     ...rare,
     rateLimited: 0.002,

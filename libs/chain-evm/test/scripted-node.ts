@@ -78,7 +78,6 @@ export async function scriptedNode(script: Script = answering()): Promise<Script
   return node;
 }
 
-/** `answering` adds the chain id. */
 export type Result = (call: Call) => unknown;
 
 /** By default each call's result is `<method>!`. 0x38 is BSC's chain id. */

@@ -621,7 +621,7 @@ describe('currentPrices', () => {
     });
     const wrong = await market(10n ** 15n, 10n ** 15n);
     const dearest = await senderOn([wrong.url]).currentPrices();
-    // Leaves room for three raises.
+    // The tip leaves room for three raises.
     expect(dearest).toEqual({ maxFeePerGas: 200n * GWEI, maxPriorityFeePerGas: 3_511_659_807n });
     const bsc = await market(0n, 0n);
     expect(await senderOn([bsc.url]).currentPrices()).toEqual({ maxFeePerGas: 1n, maxPriorityFeePerGas: 1n });

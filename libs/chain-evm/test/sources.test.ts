@@ -407,7 +407,7 @@ describe('createEvmSources', () => {
   });
 });
 
-/** Its time equals its height. */
+/** The block's time equals its height. */
 function header(height: number): object {
   const hash = `0x${height.toString(16).padStart(64, '0')}`;
   const hex = `0x${height.toString(16)}`;

@@ -5,11 +5,11 @@ import type { HeadWatch } from './watch-heads.ts';
 
 /** Decides when a single source of several is accepted. Until then the gateway waits. */
 export interface SingleSourceRule<S extends Source> {
-  /** By `nowMs`; undefined while the source answers. */
+  /** Moment by `nowMs`; undefined while the source answers. */
   failingSinceMs(entry: SourceEntry<S>): number | undefined;
   /** All others have failed for long enough while this one answered. False without other sources. */
   isAlone(entry: SourceEntry<S>): boolean;
-  /** Until `isAlone`, if the others keep failing and this one does not; undefined while another one answers. */
+  /** Time until `isAlone`, if the others keep failing and this one does not; undefined while another one answers. */
   acceptedInMs(entry: SourceEntry<S>): number | undefined;
 }
 

@@ -64,7 +64,7 @@ function nextOf<S extends Source>(
   return pairOf(left);
 }
 
-/** On different hosts if possible: two accounts at one provider share its errors. */
+/** Prefers different hosts: two accounts at one provider share its errors. */
 export function pairOf<S extends Source>(sources: readonly S[]): readonly S[] {
   const [first, ...others] = sources;
   if (first === undefined) return [];

@@ -30,7 +30,7 @@ export interface RankingDeps<S extends Source> {
   readonly onSourceChange: ((change: SourceChange) => void) | undefined;
 }
 
-/** Per place in the configuration: a later source is preferred only if it is four times as fast. */
+/** Penalty per place in the configuration: a later source is preferred only if it is four times as fast. */
 const PREFERENCE = 2;
 const BADNESS: readonly (SourceTrouble | null)[] = [
   null,

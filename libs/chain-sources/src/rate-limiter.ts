@@ -14,7 +14,7 @@ export type Admission =
 export interface RateLimiter {
   /** Reserves `count` calls, unless they would have to wait longer than `patienceMs`. */
   admit(count: number, patienceMs: number): Admission;
-  /** Until the last of `count` calls would be sent, starting now. */
+  /** Time until the last of `count` calls would be sent, starting now. */
   estimateMs(count: number): number;
   waitMs(): number;
   /** Calls at once; Infinity without a limit. */

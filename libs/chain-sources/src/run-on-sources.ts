@@ -11,7 +11,7 @@ export interface Run<S, T> {
   readonly signal: AbortSignal | undefined;
   /** Absent: the next source starts only after a failure. */
   readonly hedge?: {
-    /** Until another source starts in addition to this one. */
+    /** Time until another source starts in addition to this one. */
     readonly afterMs: (source: S) => number;
     readonly take: () => boolean;
   };
@@ -99,7 +99,7 @@ async function withinMs<T>(promise: Promise<T>, ms: number): Promise<T | undefin
   }
 }
 
-/** From errors about the chain to errors about a single URL; an operator must fix the last three. */
+/** Errors about the chain come first, then those about a single URL; an operator must fix the last three. */
 const MOST_INFORMATIVE_FIRST: readonly ReaderErrorCode[] = [
   'BLOCK_NOT_FOUND',
   'FINALITY_UNAVAILABLE',

@@ -32,7 +32,7 @@ export interface SendingToAll<S extends Source> {
   readonly send: (source: S, sent: SentExpiring, options: ReadOptions) => Promise<SaidToSending>;
   readonly atOnce: number;
   readonly onAnswer: (answer: SendAnswer) => void;
-  /** For all transactions together. @default 20000 */
+  /** Limit for all transactions together. @default 20000 */
   readonly deadlineMs?: number | undefined;
 }
 

@@ -6,7 +6,7 @@ export interface SourceEntry<S extends Source> {
   /** Index in the configuration: lower is preferred. */
   readonly place: number;
   readonly record: SourceRecord;
-  /** By `nowMs`; undefined after its check passes. */
+  /** Moment by `nowMs`; undefined after the source's check passes. */
   excludedSinceMs: number | undefined;
   recheck: (() => Promise<void>) | undefined;
   /** Since when it lacks requested blocks below its head, by `nowMs`; undefined while it has all of them. */

@@ -7,7 +7,7 @@ export interface SourceRecord {
   noteAnswer(): void;
   noteLatency(ms: number): void;
   noteFailure(error: unknown): void;
-  /** By `nowMs`; in the past when it does not rest. */
+  /** Moment by `nowMs`; in the past when the source does not rest. */
   restingUntilMs(): number;
   /** No usable answer since then, including rests, by `nowMs`; undefined after a good one. */
   failingSinceMs(): number | undefined;

@@ -8,6 +8,6 @@ export interface AskOptions extends ReadOptions {
 export interface Source {
   /** Host and port, never the path: it may contain a provider's key. Not unique. */
   readonly label: string;
-  /** Until the rate limiter permits a call. */
+  /** Time until the rate limiter permits a call. */
   waitMs(): number;
 }

@@ -54,7 +54,7 @@ export interface Sources<S extends Source> {
   readHead(source: S, options?: AskOptions): Promise<ShownHead>;
   /** A lagging source is not usable until it has caught up. */
   noteHead(source: S, header: { readonly height: number; readonly timeSeconds: number }): void;
-  /** Infinity before the first head. */
+  /** Infinity before the source's first head. */
   headShownMsAgo(source: S): number;
   /** For faults found outside of `run`, which records its own. */
   noteFault(source: S, error: unknown): void;

@@ -7,7 +7,7 @@ import type { AskOptions } from './source.ts';
 
 export interface Turn {
   readonly options: AskOptions;
-  /** By `performance.now()`; extended by the limiter's waiting time. */
+  /** Moment by `performance.now()`; extended by the limiter's waiting time. */
   readonly deadline: { atMs: number };
   /** Maximum wait of each exchange for the limiter; longer for a question of many calls, admitted as a whole. */
   readonly patienceMs: number;

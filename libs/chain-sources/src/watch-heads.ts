@@ -11,7 +11,7 @@ export interface HeadWatch {
   lagBlocks(place: number): number | null;
   /** Since when every head of the source was older than `staleSeconds`; undefined: the last was not. */
   oldSinceMs(place: number): number | undefined;
-  /** By `nowMs`; -Infinity before the first head. */
+  /** Moment by `nowMs`; -Infinity before the first head. */
   notedAtMs(place: number): number;
 }
 

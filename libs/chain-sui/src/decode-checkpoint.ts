@@ -31,7 +31,7 @@ export interface TransactionWithoutChanges {
   readonly isFree: boolean;
 }
 
-/** As one source returns it, without the chain's own transactions. */
+/** A checkpoint as one source returns it, without the chain's own transactions. */
 export interface SuiCheckpoint {
   readonly header: SuiHeader;
   readonly proof: CheckpointProof | undefined;

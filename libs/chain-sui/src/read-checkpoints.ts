@@ -15,7 +15,7 @@ export interface CheckpointOptions extends ReadOptions {
   readonly isFresh?: boolean;
 }
 
-/** At most CHECKPOINTS_PER_CALL, linked and complete. BLOCK_NOT_FOUND if the source lacks one. */
+/** Reads at most CHECKPOINTS_PER_CALL, linked and complete. BLOCK_NOT_FOUND if the source lacks one. */
 export async function readCheckpoints(
   reading: Reading,
   source: SuiSource,

@@ -25,7 +25,6 @@ export interface CallOptions {
   readonly [extra: string]: unknown;
 }
 
-/** One RPC, rarely several. */
 export type SuiQuestion<T> = (services: SuiServices, call: CallOptions) => PromiseLike<T>;
 
 export interface SuiExchange {
@@ -33,7 +32,7 @@ export interface SuiExchange {
   readonly endpoint: string;
   readonly methods: readonly [string];
   readonly outcome: 'OK' | ReaderErrorCode;
-  /** Without the wait for the rate limit. */
+  /** Excludes the wait for the rate limit. */
   readonly durationMs: number;
   /** Body sizes on the wire. */
   readonly requestBytes: number;

@@ -8,7 +8,7 @@ const HASH_BYTES = 32;
 const BYTES = PAYLOAD_BYTES + CHECKSUM_BYTES;
 /** Length of any 25 bytes that begin with 0x41. */
 const TEXT_LENGTH = 34;
-/** Per division. With a limb of 24 bits after the remainder, the number stays below 2^53. */
+/** Digits per division. With a limb of 24 bits after the remainder, the number stays below 2^53. */
 const DIGITS_AT_ONCE = 4;
 const STEP = 58 ** DIGITS_AT_ONCE;
 const LIMB = 2 ** 24;

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { sealOf, signerHexOf } from './block-seal.ts';
 
-/** From java-tron 4.8.0. */
+/** Recorded from java-tron 4.8.0. */
 const RECORDED = JSON.parse(
   readFileSync(
     `${import.meta.dirname}/../../../tools/devnets/test/fixtures/java-tron-4.8.0-answers.json`,

@@ -8,7 +8,7 @@ import { encodeWhole } from './protobuf/whole-transaction.ts';
 import { readBlock } from './read-block.ts';
 import type { TronCall } from './tron-client.ts';
 
-/** From java-tron 4.8.0. */
+/** Recorded from java-tron 4.8.0. */
 const RECORDED = JSON.parse(
   readFileSync(
     `${import.meta.dirname}/../../../tools/devnets/test/fixtures/java-tron-4.8.0-answers.json`,

@@ -150,7 +150,7 @@ function valueOf<T>(one: Decoded<T>): T {
 export interface ReadBlock {
   readonly header: TronHeader;
   readonly transfers: readonly TransferWithReceipt[];
-  /** Without those that the node returns in an unknown form; they belong to no wallet. */
+  /** Excludes those that the node returns in an unknown form; they belong to no wallet. */
   readonly owned: readonly OwnedTransaction[];
 }
 

@@ -27,7 +27,6 @@ export interface SolidBalances {
   readonly balances: readonly StateNumber[];
 }
 
-/** For comparing the ledger with the chain. */
 export interface TronStateReader {
   solidBalances(holdings: readonly Holding[], options?: ReadOptions): Promise<SolidBalances>;
 }
@@ -40,7 +39,7 @@ interface SourceBalances {
 
 const BALANCE_SELECTOR = '70a08231';
 const WORD = /^[0-9a-f]{64}$/;
-/** One call per balance. */
+/** Each call reads one balance. */
 const CALLS_AT_ONCE = 16;
 
 export function createTronStateReader(

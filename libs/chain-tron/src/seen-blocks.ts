@@ -23,7 +23,7 @@ interface Kept {
   readonly block: ReadBlock | undefined;
 }
 
-/** Per source; about twenty are not solid yet. */
+/** Blocks per source; about twenty are not solid yet. */
 const KEPT_BLOCKS = 40;
 /** Transfers and transactions of all sources together, about 500 bytes each: forty blocks of the main network. */
 const KEPT_ENTRIES = 50_000;

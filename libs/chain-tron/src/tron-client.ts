@@ -40,7 +40,7 @@ export interface TronExchange {
   readonly endpoint: string;
   readonly methods: readonly [string];
   readonly outcome: 'OK' | ReaderErrorCode;
-  /** Without the wait for the rate limit. */
+  /** Excludes the wait for the rate limit. */
   readonly durationMs: number;
   /** Body sizes on the wire. */
   readonly requestBytes: number;
@@ -50,7 +50,7 @@ export interface TronExchange {
 export interface TronClientConfig {
   /** A user name in the URL is the provider's key; it is sent as `TRON-PRO-API-KEY`. */
   readonly url: string;
-  /** For `/walletsolidity`. @default url */
+  /** URL for `/walletsolidity`. @default url */
   readonly solidityUrl?: string | undefined;
   /** Last four bytes of the id of block 0. Both URLs must return it before their answers count. */
   readonly genesisId: string;

@@ -66,7 +66,6 @@ export function createTronSources(network: TronSourcesNetwork, deps: TronSources
   });
 }
 
-/** The newest header by default. */
 export async function readHeader(
   source: Pick<TronSource, 'call'>,
   options: AskOptions,

@@ -1,4 +1,4 @@
-/** As its chain writes it; EVM: `0x` and 64 lower-case hex digits. */
+/** Written as its chain does; EVM: `0x` and 64 lower-case hex digits. */
 export type BlockHash = string & { readonly __brand: 'BlockHash' };
 
 export interface BlockHeader {

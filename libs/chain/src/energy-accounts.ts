@@ -32,7 +32,7 @@ export interface AddressMeans {
   /** Energy can be lent to active accounts only. */
   readonly isActive: boolean;
   readonly coinBaseUnits: bigint;
-  /** From its own stake and from energy lent to it. */
+  /** Execution units from own stake and from energy lent to the address. */
   readonly workUnits: bigint;
   /** Bytes of the next transaction that are free; 0n where they cover no transaction. */
   readonly freeBytes: bigint;

@@ -19,7 +19,7 @@ export interface CertifiedEnd {
   readonly next: EpochCommittee;
 }
 
-/** As a range read it, not yet certified. */
+/** Read by a range, not yet certified. */
 export interface EpochEnd {
   readonly epoch: number;
   readonly height: number;
@@ -35,7 +35,7 @@ export interface RangeProof {
 }
 
 export interface EpochCommittees {
-  /** By agreement of two sources or by the only configured one. Later committees are proven from this one. */
+  /** Agreed by two sources or by the only configured one. Later committees are proven from this one. */
   trusted(epoch: number, signal: AbortSignal | undefined): Promise<EpochCommittee>;
   /**
    * From any source: the committee's signatures prove it. INCONSISTENT_ANSWER without a quorum of signatures,

@@ -82,9 +82,9 @@ export type PreparedExpiring =
  * its own state and may have relayed what it rejects. Only the gateway's own scan decides.
  */
 export const EXPIRING_SEND_OUTCOMES = [
-  /** In the node's pool. */
+  /** A node took it into its pool. */
   'ACCEPTED',
-  /** In its pool or in a block, now or earlier. */
+  /** A node has it in its pool or in a block, or had it earlier. */
   'KNOWN',
   /** The wallet cannot pay amount and fees, by this node's state. */
   'NO_FUNDS',
@@ -160,7 +160,7 @@ export interface BlockKeys {
  */
 export interface ExpiringSender {
   readonly chain: Chain;
-  /** Counted from the head's time. */
+  /** Lifetime of a new transaction, from the head's time. */
   readonly validForMs: number;
   /** Absent: transactions expire by time. */
   readonly epochs?: EpochWindows;

@@ -5,7 +5,7 @@ import type { TokenContract, TxHash } from './transfer.ts';
 
 export interface OwnTransaction {
   readonly txHash: TxHash;
-  /** Signs and pays it. */
+  /** Signs and pays the transaction. */
   readonly from: Address;
   /** Null: the native coin. */
   readonly contract: TokenContract | null;

@@ -4,7 +4,7 @@ import type { BaseUnits } from '@opentill/domain/money';
 import type { Address } from './address-codec.ts';
 import type { BlockHash } from './block.ts';
 
-/** As its chain writes it; EVM: `0x` and 64 lower-case hex digits. */
+/** Written as its chain does; EVM: `0x` and 64 lower-case hex digits. */
 export type TxHash = string & { readonly __brand: 'TxHash' };
 
 /**
@@ -34,7 +34,7 @@ export interface CandidateTransfer {
 export interface Transfer extends CandidateTransfer {
   readonly chain: Chain;
   readonly position: TransferPosition;
-  /** For the whole transaction, in base units of the chain's native coin. */
+  /** Fee of the whole transaction, in base units of the chain's native coin. */
   readonly feeBaseUnits: BaseUnits;
 }
 

@@ -30,7 +30,7 @@ export interface FeeTerms {
 
 export type FeePrices = Omit<FeeTerms, 'gasLimit'>;
 
-/** It may become possible later. */
+/** Reasons not to sign now. The payment may become possible later. */
 export type PaymentObstacle =
   /** The chain would reject it: low balance, paused token, blocked receiver, revert of the contract. */
   | 'WOULD_FAIL'
@@ -62,7 +62,7 @@ export interface StoredClaim {
 
 /** Best result over all sources, in this order. None proves that the payment failed; only receipts decide. */
 export type SendOutcome =
-  /** In the node's pool. */
+  /** A node took it into its pool. */
   | 'ACCEPTED'
   /** Already in its pool or in a block. */
   | 'KNOWN'
@@ -144,7 +144,7 @@ export interface WalletSender {
     readonly count: number;
   }>;
 
-  /** For inclusion in one of the next blocks; never above the configured cap. */
+  /** Prices for inclusion in one of the next blocks; never above the configured cap. */
   currentPrices(options?: ReadOptions): Promise<FeePrices>;
 
   /**

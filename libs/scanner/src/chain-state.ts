@@ -21,7 +21,7 @@ export interface ChainStep {
   readonly verifiedHeight: number;
   /** Stored blocks above it are removed; equals the seen height if none are. Not below `verifiedHeight`. */
   readonly ancestorHeight: number;
-  /** Linked, above the ancestor. */
+  /** Linked blocks above the ancestor. */
   readonly newBlocks: readonly BlockHeader[];
   /** Stored blocks whose verified read differs from the seen read although the hash is the same. */
   readonly corrected?: readonly BlockHeader[];

@@ -37,12 +37,12 @@ export interface ScannerDeps {
   readonly instanceId: string;
   /** Receives the error when no chain passes its start-up checks; the service must then end. */
   readonly fail: (error: unknown) => void;
-  /** Until the lease of a silent replica expires. @default 5000 */
+  /** Time until the lease of a silent replica expires. @default 5000 */
   readonly leaseTtlMs?: number;
 }
 
 export interface ScannerApp {
-  /** By chain name, plus the broker, which never fails /readyz. */
+  /** Checks by chain name, plus the broker, which never fails /readyz. */
   readonly checks: Checks;
   start(): void;
   /** Stops scanning first, so that no commit follows; takes at most 6 s. Unpublished events stay in the outbox. */

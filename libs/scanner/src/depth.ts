@@ -47,7 +47,7 @@ export function countedDepth(
   return (isFinal ? finality?.minDepth : finality?.fallbackDepth) ?? 1;
 }
 
-/** At least the verified height, at most the seen height. */
+/** Never below the verified height nor above the seen height. */
 export function verifiedTarget(
   state: ChainState,
   network: Pick<ScanNetwork, 'confirmations' | 'finality'>,

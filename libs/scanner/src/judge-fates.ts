@@ -34,11 +34,11 @@ export type FateChange =
 export type VerifiedAnswer = TransactionFate | 'none' | 'disputed';
 
 export interface FateAnswers {
-  /** From one source. A missing entry means not found or not requested. */
+  /** Receipts from one source. A missing entry means not found or not requested. */
   readonly seen: ReadonlyMap<TxHash, TransactionFate>;
-  /** From two sources, for the transactions they were asked about. */
+  /** Answers of two sources, for the transactions they were asked about. */
   readonly verified: ReadonlyMap<TxHash, VerifiedAnswer>;
-  /** Below all stored blocks, confirmed by two sources. */
+  /** Blocks below all stored ones, confirmed by two sources. */
   readonly olderBlocks: ReadonlyMap<BlockHash, Pick<BlockHeader, 'height' | 'hash' | 'timeSeconds'>>;
 }
 

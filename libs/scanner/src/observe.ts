@@ -208,7 +208,7 @@ function noteTrouble({ figureOf, alarms, meters, logger, nowMs }: Noting) {
       meters.refusedCommits.inc({ chain });
       logger.warn('commit refused', { chain });
     },
-    /** In a node's logs, but not in its receipts. */
+    /** Transfers in a node's logs, but not in its receipts. */
     refuted: contradicted('refuted'),
     /** Seen transfers that the verified blocks lack. They are orphaned. */
     seenButNotVerified: contradicted('seen-not-verified'),

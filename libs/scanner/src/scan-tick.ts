@@ -9,7 +9,7 @@ import { verifiableHeight } from './depth.ts';
 
 export interface ScanTickDeps extends Scanning {
   readonly lease: Pick<LeaseKeeper, 'current' | 'renew'>;
-  /** After each commit; the outbox may have new events. */
+  /** Called after each commit; the outbox may have new events. */
   readonly onCommitted: () => void;
 }
 

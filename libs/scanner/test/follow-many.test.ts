@@ -66,7 +66,7 @@ const sign = (options: Parameters<typeof signPayout>[1] = {}): Promise<MockTx> =
 const fates = (): Promise<readonly string[]> => recordedFates(admin.kysely);
 const take = (tx: MockTx): Promise<void> => closeNonceOf(signer.kysely, tx, 'TAKEN');
 
-/** With a new block. Returns the requests made. */
+/** Mines a block and returns the requests made. */
 async function askedAfter(scan: TestScan, ms: number): Promise<readonly string[]> {
   node.fateReads.length = 0;
   scan.clock.pass(ms);

@@ -29,7 +29,7 @@ interface MockBlock extends BlockHeader {
 export interface MockNodeFaults {
   lagBlocks: number;
   readonly hiddenFromSeen: Set<TxHash>;
-  /** In logs and receipts of verified reads. */
+  /** Missing in logs and receipts of verified reads. */
   readonly hiddenFromVerified: Set<TxHash>;
   readonly failed: Set<TxHash>;
   beforeCall: ((method: string) => void) | undefined;

@@ -92,7 +92,7 @@ export async function createHandOverWorld() {
       );
       payments ??= payAllTheTime(anvils, addresses);
     },
-    /** The longest lease's. */
+    /** Remaining time of the longest lease. */
     async leaseSecondsLeft(): Promise<number> {
       const { rows } = await sql<{ seconds: number }>`
         select max(extract(epoch from expires_at - now()))::float8 as seconds from scanner_evm.lease

@@ -10,7 +10,7 @@ export async function killLeader(world: HandOverWorld, leader: Replica): Promise
   return world.continued(leader);
 }
 
-/** Between reading and commit, in every chain, until the other replica continued. Its commits must then be rejected. */
+/** Stops the leader between reading and commit. When it wakes, its commits must be rejected. */
 export async function freezeLeaderBeforeCommit(world: HandOverWorld, leader: Replica): Promise<void> {
   const held = await world.holdLookups();
   leader.signal('SIGSTOP');
@@ -20,7 +20,7 @@ export async function freezeLeaderBeforeCommit(world: HandOverWorld, leader: Rep
   expect(await leader.refusedCommits()).toBe(world.chains);
 }
 
-/** In the middle of its commits, whose locks must not block the other replica for long. */
+/** The leader stops in the middle of its commits, whose locks must not block the other replica for long. */
 export async function freezeLeaderInCommit(world: HandOverWorld, leader: Replica): Promise<void> {
   const held = await world.holdCommits();
   leader.signal('SIGSTOP');

@@ -83,7 +83,7 @@ export async function createScannerWorld(
     ...world,
     anvil,
     usdt,
-    /** The next `mine` includes it. */
+    /** Included in the next block. */
     pay: (to: string, amount: bigint, account = 1) =>
       payToken({ rpcUrl, token: usdt, fromKey: devAccount(account).privateKey, to, amountBaseUnits: amount }),
     payMany: (items: readonly { readonly to: string; readonly amount: bigint }[]) =>

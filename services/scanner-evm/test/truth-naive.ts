@@ -16,7 +16,7 @@ export function createNaiveScanner(options: {
   const credited = new Set<string>();
   let cursor = options.height;
 
-  /** With fewer blocks each time, because some errors require that. */
+  /** Reads fewer blocks each time, because some errors require that. */
   async function retry<T>(call: (attempt: number) => Promise<T>): Promise<T> {
     for (let attempt = 0; ; attempt += 1) {
       try {

@@ -23,7 +23,7 @@ export type PaymentKind =
   | 'failed'
   | 'ofNothing';
 
-/** With payments to our addresses and transactions that only resemble them. */
+/** Has payments to our addresses and transactions that only resemble them. */
 export interface TruthChain extends TruthChainOf {
   /** Included in the next `checkpoint`. */
   send(kind: PaymentKind, to: string): Promise<void>;

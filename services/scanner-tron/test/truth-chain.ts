@@ -21,7 +21,7 @@ export type PaymentKind =
   | 'outOfEnergy'
   | 'trx';
 
-/** With payments to our addresses and transactions that only resemble them. */
+/** Has payments to our addresses and transactions that only resemble them. */
 export interface TruthChain extends TruthChainOf {
   /** Included in the next block. */
   send(kind: PaymentKind, to: string): Promise<void>;

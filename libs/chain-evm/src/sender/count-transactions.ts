@@ -120,7 +120,7 @@ async function findRight(
   return undefined;
 }
 
-/** By the block's hash (EIP-1898), or by height with a check of the hash if the node does not support that. */
+/** Asks by the block's hash (EIP-1898), or by height with a check of the hash if the node does not support that. */
 async function countOf(
   source: EvmSource,
   wallet: Address,

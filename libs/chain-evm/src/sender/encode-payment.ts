@@ -8,7 +8,7 @@ export interface EvmCall {
   readonly data: string;
 }
 
-/** transfer(address,uint256). */
+/** Selector of transfer(address,uint256). */
 export const TRANSFER_SELECTOR = '0xa9059cbb';
 
 export function encodePayment({ contract, to, amountBaseUnits }: PaymentIntent): EvmCall {

@@ -87,7 +87,7 @@ async function tryPayments(
   return verdicts;
 }
 
-/** Without prices, so that the node does not check the wallet's coin for fees. */
+/** The calls name no prices, so that the node does not check the wallet's coin for fees. */
 function requestsOf(intent: PaymentIntent): readonly RpcRequest[] {
   const { to, valueWei, data } = encodePayment(intent);
   const call = { from: intent.from, to, value: `0x${valueWei.toString(16)}`, data };

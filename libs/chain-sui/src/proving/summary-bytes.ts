@@ -44,7 +44,7 @@ export function readSummaryBytes(bytes: Uint8Array): SummaryBytes | undefined {
   });
 }
 
-/** In order. Undefined if the bytes have an unknown form. */
+/** Transaction digests in order. Undefined if the bytes have an unknown form. */
 export function readContentsBytes(bytes: Uint8Array): readonly Buffer[] | undefined {
   return known(() => {
     const cursor = new BcsCursor(bytes);

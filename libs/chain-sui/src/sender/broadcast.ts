@@ -11,7 +11,7 @@ import type { SuiSource, SuiSources } from '../sui-sources.ts';
 import { outcomeOfFailure } from './send-outcome.ts';
 import { decodeSigned } from './transaction-bytes.ts';
 
-/** Per source. A node answers when the transaction is final, half a second later. */
+/** Requests per source. A node answers when the transaction is final, half a second later. */
 const AT_ONCE = 32;
 const EXECUTED_MASK = { paths: ['digest'] };
 

@@ -118,7 +118,7 @@ async function search(
   return { found, end };
 }
 
-/** From the checkpoint, or the next one that has any transaction. */
+/** Chooses from the checkpoint, or the next one that has any transaction. */
 async function chooseCanaries(
   source: SuiSource,
   height: number,

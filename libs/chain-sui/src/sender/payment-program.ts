@@ -67,7 +67,7 @@ function toFunds({ to, coinType, withdrawnBaseUnits }: PaymentPlan): NewProgram 
   };
 }
 
-/** From whole coins and an address balance to another address balance; the rest returns. No object remains. */
+/** Pays from whole coins and an address balance to another address balance; the rest returns. No object remains. */
 function fromCoins(plan: PaymentPlan): NewProgram {
   const { from, to, coinType, coins, withdrawnBaseUnits, amountBaseUnits, hasRest } = plan;
   const inputs: Input[] = coins.map(coinInput);

@@ -192,7 +192,7 @@ interface Attempted {
   readonly form: Pick<SuiFunding, 'form' | 'withdrawnBaseUnits' | 'coins' | 'hasRest'>;
 }
 
-/** On the newest state, exactly as it would be signed, with the maximum gas budget. */
+/** Simulates the payment as it would be signed, with the maximum gas budget. */
 async function attempt(
   source: SuiSource,
   { chainId, maxGasBudgetMist }: PaymentBounds,

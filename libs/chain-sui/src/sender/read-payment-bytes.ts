@@ -42,7 +42,7 @@ export function readSignedPayment(bytes: Uint8Array): ReadSigned {
   return { ...readPaymentBytes(transaction), signers };
 }
 
-/** Without signatures, as a checkpoint contains the bytes. */
+/** Reads bytes without signatures, as a checkpoint contains them. */
 export function readPaymentBytes(transaction: Uint8Array): ReadPayment {
   const data = decodeTransactionBytes(transaction);
   const plan = planIn(data);

@@ -13,7 +13,7 @@ export interface EpochAt {
 }
 
 export interface SuiWalletHistoryReader {
-  /** From any source that has them; the digest verifies them. Missing ones are left out. */
+  /** Asks any source that has them; the digest verifies them. Missing ones are left out. */
   readBytes(txHashes: readonly TxHash[], options?: ReadOptions): Promise<ReadonlyMap<TxHash, Uint8Array>>;
   /** Searched downwards from `newest`. Two sources must agree if several are configured. */
   epochAt(timeMs: number, newest: number, options?: ReadOptions): Promise<EpochAt>;

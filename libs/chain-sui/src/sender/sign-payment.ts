@@ -26,7 +26,7 @@ export interface SigningDeps {
   readonly maxGasPriceMist: bigint;
 }
 
-/** For a transaction that may land in the next epoch; within the margin of the budget. */
+/** Raises the price of a transaction that may land in the next epoch; within the margin of the budget. */
 const RISE_PERCENT = 25n;
 const NONCE_VALUES = 2 ** 32;
 const U64_END = 1n << 64n;

@@ -18,9 +18,9 @@ export function withMargin(gasMist: bigint): bigint {
 }
 
 export interface Trial {
-  /** Before the storage rebate. */
+  /** Cost before the storage rebate. */
   readonly gasMist: bigint;
-  /** After the storage rebate; may be negative. */
+  /** Cost after the storage rebate; may be negative. */
   readonly netGasMist: bigint;
   readonly receivedBy: (address: Address, coinType: string) => bigint;
 }

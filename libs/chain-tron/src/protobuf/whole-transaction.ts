@@ -166,7 +166,7 @@ function encodeAmount({ key = '', value = 0 }: Raw): Uint8Array {
   return concat([encodeField(1, 'text', key, 'key'), encodeField(2, 'int64', value, 'value')]);
 }
 
-/** By number, each with varints first, then fixed-length values, bytes and groups (UnknownFieldSet). */
+/** Fields by number, each with varints first, then fixed-length values, bytes and groups (UnknownFieldSet). */
 function encodeUnknown(message: Raw): Uint8Array {
   const parts: Uint8Array[] = [];
   for (const name of Object.keys(message)) {

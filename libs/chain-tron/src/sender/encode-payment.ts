@@ -4,7 +4,7 @@ import type { Address } from '@opentill/chain/address-codec';
 import { hexOf, shortHexOf, tronAddressCodec } from '../address-codec.ts';
 import type { PayingContract } from './transaction.ts';
 
-/** transfer(address,uint256). */
+/** Selector of transfer(address,uint256). */
 export const TRANSFER_SELECTOR = 'a9059cbb';
 const WORD_DIGITS = 64;
 const INT64_END = 1n << 63n;

@@ -3,7 +3,7 @@ import { sendOutcomeOf } from './send-outcome.ts';
 
 const TX = 'ab'.repeat(32);
 
-/** From java-tron 4.8.0, with other ids. */
+/** Recorded from java-tron 4.8.0, with other ids. */
 test.each([
   ['ACCEPTED', { result: true, txid: TX }],
   ['KNOWN', { code: 'DUP_TRANSACTION_ERROR', txid: TX, message: 'Dup transaction.' }],

@@ -47,7 +47,7 @@ type Alarms = ReadonlyMap<AlarmKind, string>;
 const FAILING_AFTER_MS = 30_000;
 const RUNNING: ChainStatus = { state: 'RUNNING', reason: null, detail: null };
 
-/** As written to the database, metrics and `/readyz`. */
+/** Written to the database, metrics and `/readyz`. */
 export function statusOf(figure: ChainFigures, alarms: Alarms, nowMs: number): ChainStatus {
   const { leftOut, halted, pauseReason } = figure;
   if (leftOut !== undefined) return { state: 'LEFT_OUT', reason: leftOut.code, detail: leftOut.detail };

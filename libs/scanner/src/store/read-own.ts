@@ -7,12 +7,12 @@ import type { Chain } from '@opentill/domain/chains';
 import { baseUnits } from '@opentill/domain/money';
 import type { OpenTransaction, RecordedFate } from '../judge-fates.ts';
 
-/** Above this, each wallet's lowest nonces, which are mined first. */
+/** Above this number, each wallet's lowest nonces are read, which are mined first. */
 const UNMINED_MAX = 1_000;
-/** Transactions that wait for depth; above this, the lowest, which reach depth first. Separate from the unmined. */
+/** Limit of transactions that wait for depth; above it, the lowest are read, which reach depth first. */
 const MINED_MAX = 10_000;
 
-/** In hash order; `after` is empty for the first page. */
+/** Pages are in hash order; `after` is empty for the first one. */
 export interface TakenPage {
   readonly after: TxHash | '';
   readonly limit: number;
@@ -26,7 +26,7 @@ export function readOwn(db: Db) {
         where chain = ${chain} and tx_hash = any(string_to_array(${txHashes.join(' ')}, ' '))`.execute(db);
       return new Set(rows.map((row) => row.tx_hash));
     },
-    /** On chains whose transactions expire by time or epoch. */
+    /** Attempts on chains whose transactions expire by time or epoch. */
     async openAttempts(chain: Chain): Promise<ReadonlySet<TxHash>> {
       const { rows } = await sql<{ tx_hash: TxHash }>`
         select tx_hash from payout_attempt where chain = ${chain} and state = 'OPEN'`.execute(db);

@@ -41,7 +41,7 @@ export function createScanStore(deps: ScanStoreDeps) {
     ...readOwn(db),
     committees: createCommitteeStore(deps),
 
-    /** From the first cursor on the chain takes orders. */
+    /** The chain takes orders from its first cursor on. */
     insertFirstState: (lease: Lease, network: ScanNetwork, state: ChainState) =>
       db.transaction().execute(async (tx) => {
         await assertLease(tx, schema, lease);
