@@ -10,6 +10,7 @@ const SHORT_QUANTITY_LENGTH_MAX = 9;
 const HEX_DIGIT = new Uint8Array(0x1_0000);
 for (const digit of '0123456789abcdef') HEX_DIGIT[digit.charCodeAt(0)] = 1;
 
+/** Digits before `from` were already checked. */
 export function isLowerHex(value: unknown, from = 2): value is string {
   if (typeof value !== 'string' || !value.startsWith('0x')) return false;
   let isHex = 1;

@@ -26,7 +26,6 @@ import { createFinalityReader } from '@opentill/chain-sources/read-finality';
 import { vouchForBlock } from '@opentill/chain-sources/vouch-for-block';
 import { createAloneTeller, type AloneSource } from '@opentill/chain-sources/tell-alone';
 
-/** `chainId` is required. */
 export type EvmNetwork = Pick<
   NetworkConfig,
   | 'chain'
@@ -54,7 +53,6 @@ export interface EvmReaderDeps {
   readonly onAlone?: (source: AloneSource) => void;
   /** Raise an alarm: a source's finalized block is far behind another's and is ignored. */
   readonly onFinalityLag?: (lag: FinalityLag) => void;
-  /** Raise an alarm. */
   readonly onSourceChange?: (change: SourceChange) => void;
   readonly onFinding?: (finding: SourceFinding) => void;
   /** Monotonic. @default performance.now */

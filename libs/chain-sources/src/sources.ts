@@ -27,12 +27,12 @@ export interface Sources<S extends Source> {
    * Runs `work` on the best usable source. After a fault that another source may not have (isFailoverError) it tries
    * the next, each at most once, and finally the unusable ones. Then it throws the most informative error. With
    * `hedge`, a second source starts when the first exceeds its usual time; the first success wins and the other is
-   * aborted. At most a tenth of the runs start a second one.
+   * aborted. At most a tenth of the runs start a second one. `work` must pass `options` to its source.
    */
   run<T>(work: (source: S, options: AskOptions) => Promise<T>, options?: RunOptions): Promise<T>;
   /**
    * Best first: not on another chain, resting, stuck, lagging or excluded. Never empty: when none is usable, all of
-   * them (excluded ones only when all are excluded).
+   * them, the least bad first (excluded ones only when all are excluded).
    */
   usable(): readonly S[];
   /** Best first: the usable ones and lagging ones, which may have the block. Never empty. */
@@ -49,7 +49,6 @@ export interface Sources<S extends Source> {
   retryInMs(): number | undefined;
   /** If a source had the requested blocks below its head. Nodes prune old ones. */
   noteCompleteness(source: S, isComplete: boolean): void;
-  /** In the order of the configuration. */
   all(): readonly S[];
   readHead(source: S, options?: AskOptions): Promise<ShownHead>;
   /** A lagging source is not usable until it has caught up. */

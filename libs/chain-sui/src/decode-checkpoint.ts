@@ -211,6 +211,7 @@ function decodeChanges(
 ): readonly BalanceChange[] {
   const changes: BalanceChange[] = [];
   for (const { address, coinType: rawCoinType = '', amount } of raw) {
+    // Nodes use the canonical form, so configured coins are usually found without parsing.
     const named = coins?.has(rawCoinType) === true ? rawCoinType : coinTypeOfNode(rawCoinType);
     if (named === undefined)
       throw unfit('a balance change has no valid coin type', { ...context, rawCoinType });

@@ -78,6 +78,7 @@ export function createPostGrpc(secure: boolean): OpenPostGrpc {
       const options = { headers: own, ...(signal === null || signal === undefined ? {} : { signal }) };
       const response = await send({ begin: () => begin(url, options), usedBefore }, payload, traffic);
       noteAnswer(traffic, response);
+      // The only fields that the SDK's transport reads.
       return {
         status: response.statusCode ?? 0,
         statusText: response.statusMessage ?? '',

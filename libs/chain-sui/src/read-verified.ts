@@ -55,7 +55,7 @@ const ASKED_AGAIN = 3;
 
 /**
  * Where the sources differ, each checkpoint is read again from both, up to three times and without the subscriptions,
- * so that a passing difference does not discard the whole range.
+ * so that a passing difference does not discard the whole range. If they still differ, throws.
  */
 async function agreedCheckpoints(
   reading: Reading,

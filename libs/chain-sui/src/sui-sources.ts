@@ -27,7 +27,6 @@ export interface SuiSourcesDeps {
   /** @default 5000 */
   readonly requestTimeoutMs?: number;
   readonly onExchange?: (exchange: SuiExchange) => void;
-  /** Raise an alarm. */
   readonly onSourceChange?: (change: SourceChange) => void;
   /** Monotonic. @default performance.now */
   readonly nowMs?: () => number;

@@ -43,6 +43,7 @@ export async function readVerifiedBlocks(
   const ask = askingFor({ reading, sources, seen }, range);
   const question = { height: range.to, onAlone: reading.onAlone };
   let answers = await askTwoSources(sources, { ...question, ask: ask.orRemembered }, options);
+  // Asked separately, so that a source that fails now is replaced by another one.
   if (dependsOnMemory(answers))
     answers = await askTwoSources(sources, { ...question, ask: ask.anew }, options);
   const [first, second] = answers;
@@ -186,7 +187,7 @@ export async function readBlocks(
 
 /**
  * A block on which the sources differ is read again from both, up to three times, so that a passing difference does not
- * discard the whole range.
+ * discard the whole range. If they still differ, throws: it is unknown which one is right.
  */
 async function agreedBlocks(
   reading: Reading,

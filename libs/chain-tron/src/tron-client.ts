@@ -156,6 +156,7 @@ export function createTronClient(config: TronClientConfig): TronClient {
         if (performance.now() >= identifiedUntilMs[side]) await identify(side, turn);
         const answer = await exchange(call, turn);
         isNew = answer.newConnection;
+        // A new connection may lead to another node, so its chain is checked.
         if (isNew) await identify(side, turn);
         return answer.value;
       } catch (error) {

@@ -31,7 +31,6 @@ export interface TronSourcesDeps {
   /** @default 5000 */
   readonly requestTimeoutMs?: number;
   readonly onExchange?: (exchange: TronExchange) => void;
-  /** Raise an alarm. */
   readonly onSourceChange?: (change: SourceChange) => void;
   /** Monotonic. @default performance.now */
   readonly nowMs?: () => number;

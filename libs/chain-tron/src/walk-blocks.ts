@@ -114,6 +114,7 @@ async function* walk<T extends { readonly header: TronHeader }>(
     const start = height + 1;
     const heights = Array.from({ length: Math.min(AT_ONCE, to - height) }, (_, place) => start + place);
     const reads = heights.map(read);
+    // A missing block matters only if those before it were not enough.
     for (const block of await Promise.allSettled(reads)) {
       if (block.status === 'rejected') throw block.reason;
       const { header } = block.value;

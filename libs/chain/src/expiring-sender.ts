@@ -259,6 +259,5 @@ export interface ExpiringSender {
     options?: ReadOptions,
   ): Promise<FoundExpiringPayment | undefined>;
 
-  /** In the order of configuration. */
   sources(): readonly SourceHealth[];
 }

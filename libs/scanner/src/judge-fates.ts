@@ -94,6 +94,7 @@ function judge(
   if (answer !== undefined) {
     const block = storedBlock(after, answer) ?? olderBlocks.get(answer.blockHash);
     if (block !== undefined) return { change: foundIn(block, answer, after) };
+    // Above the seen block the sources are ahead of the scanner.
     return { change: ifLost, waits: answer.blockHeight <= seenBlock(after).height };
   }
   const found = seen.get(txHash);

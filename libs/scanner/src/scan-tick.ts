@@ -120,8 +120,9 @@ async function open(deps: ScanTickDeps, lease: Lease, options: ReadOptions): Pro
 
 /**
  * A new chain starts at the verified depth below the head; the seen pass reads the blocks above. Older blocks are
- * irrelevant, because the chain takes no orders before this commit. A second source confirms the start block: a start
- * above the true head would skip payments.
+ * irrelevant, because the chain takes no orders before this commit. If forks may be deeper than the verified depth,
+ * the reorganisation window is read as well. A second source confirms the start block: a start above the true head
+ * would skip payments.
  */
 async function readFirstState({ network, reader }: Scanning, options: ReadOptions): Promise<ChainState> {
   const head = await reader.head(options);

@@ -1,6 +1,5 @@
 import type { BlockHash, BlockHeader } from '@opentill/chain/block';
 
-/** Block 0 is at 1,700,000,000. */
 const BLOCK_SECONDS = 12;
 
 /** Hashes describe the block: block 7 of branch `b`, which left branch `a` at block 4, is `0x7b` with parent `0x6b`. */

@@ -62,7 +62,6 @@ export async function createTruthChain(rpcUrl: string, seed: number): Promise<Tr
 
   const ours: string[] = [];
   const strangers = Array.from({ length: 100 }, anEvmAddress);
-  /** Oldest block first. */
   let recent: (readonly Sent[])[] = [];
   let pooled: Sent[] = [];
   const takenBack: { readonly before: RawReceipt; readonly hash: string }[] = [];

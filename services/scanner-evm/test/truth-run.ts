@@ -23,7 +23,6 @@ import { createNaiveScanner } from './truth-naive.ts';
 
 /** Reorganisations have depths 1 to 6 and include every kind. */
 export interface TruthPlan extends Plan {
-  /** Added to FAULTS. */
   readonly faults?: Partial<Record<RpcFault, number>>;
   /** For controls: a scanner without one of its checks, whose events are not compared. */
   readonly crippled?: (reader: ChainReader) => ChainReader;

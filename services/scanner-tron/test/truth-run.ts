@@ -17,7 +17,6 @@ import { createNaiveScanner } from './truth-naive.ts';
  * only faults that a single source can reveal.
  */
 export interface TruthPlan extends Plan {
-  /** Added to FAULTS. */
   readonly faults?: Partial<Record<TronNodeFault, number>>;
 }
 

@@ -54,7 +54,6 @@ export interface EvmSenderDeps {
   readonly onAlone?: (source: { readonly label: string }) => void;
   /** Raise an alarm. Called once per source. */
   readonly onCountRefuted?: (count: RefutedCount) => void;
-  /** Raise an alarm. */
   readonly onSourceChange?: (change: SourceChange) => void;
   readonly onFinding?: (finding: SourceFinding) => void;
   /** Monotonic. @default performance.now */

@@ -44,6 +44,7 @@ export async function preparePayments(
   if (intents.length === 0) return [];
   const question: QuestionToTwo<readonly Verdict[]> = {
     ask: (source, own) => tryPayments(source, bounds, intents, own),
+    // The second source may contradict an obstacle.
     suffices: (verdicts) => verdicts.every(isReady),
   };
   const received = await askTwoAtOnce(sources, question, options);

@@ -61,6 +61,7 @@ export async function faultOfCertificate(
     return 'it names no known signers';
   const votes = signers.reduce((sum, signer) => sum + (signer?.weight ?? 0), 0);
   if (votes < QUORUM) return `only ${votes} of ${VOTES} votes have signed it`;
+  // Imported lazily: needed once an epoch.
   const { bls12_381 } = await import('@noble/curves/bls12-381.js');
   const { aggregatePublicKeys, hash, verify } = bls12_381.shortSignatures;
   const epochBytes = Buffer.alloc(8);

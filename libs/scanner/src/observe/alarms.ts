@@ -62,6 +62,7 @@ export interface ChainCondition {
   readonly tokenWarnings: readonly TokenWarning[];
 }
 
+/** Fewer can come from a reorganisation between two reads. */
 const CONTRADICTIONS_MAX = 3;
 const FAILING_MS_MAX = 60_000;
 /** Sources often fail briefly. */
