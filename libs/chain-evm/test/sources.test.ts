@@ -407,7 +407,6 @@ describe('createEvmSources', () => {
   });
 });
 
-/** The block's time equals its height. */
 function header(height: number): object {
   const hash = `0x${height.toString(16).padStart(64, '0')}`;
   const hex = `0x${height.toString(16)}`;

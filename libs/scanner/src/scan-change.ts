@@ -68,7 +68,6 @@ export interface ScanChange {
   readonly rescan?: RescanProgress;
   readonly fates?: readonly FateChange[] | undefined;
   readonly foreign?: readonly ForeignTransaction[];
-  /** See findLanded. */
   readonly landed?: readonly LandedTransaction[];
   readonly proof?: RangeProof | undefined;
 }

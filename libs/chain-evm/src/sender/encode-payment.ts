@@ -5,6 +5,7 @@ import { AbiCoder } from 'ethers/abi';
 export interface EvmCall {
   readonly to: Address;
   readonly valueWei: bigint;
+  /** Hex with 0x. */
   readonly data: string;
 }
 

@@ -15,6 +15,7 @@ export function isExactAsNumber(sun: bigint): boolean {
   return BigInt(Number(sun)) === sun;
 }
 
+/** Hex without 0x. */
 export function encodeTransferCall({
   to,
   amountBaseUnits,
