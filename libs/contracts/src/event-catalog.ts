@@ -13,23 +13,16 @@ export type ServiceName =
 
 /** Data of each event. A consumer treats it as a hint and reads the rows that it names. */
 export interface EventData {
-  /** An order was created; its first notification waits for delivery. */
   'order.created': { orderPk: string; eventId: string };
-  /** The tracker changed orders in one transaction; each `eventId` is a notification that it wrote. */
+  /** Each `eventId` is a notification that the tracker wrote. */
   'order.changed': { moves: { orderPk: string; eventId: string }[] };
-  /** A payout is reserved and waits for the signer. */
   'payout.requested': { orderPk: string };
-  /** Operators approved or vetoed a payout. */
   'payout.decided': { orderPk: string };
-  /** The signer broadcast payouts for the first time, or refused them. */
   'payout.changed': { orderPks: string[] };
-  /** Own transactions were included in a block, verified, or orphaned. */
   'fate.changed': { chain: Chain; txHashes: string[] };
-  /** An operator accepted or refused a collection. */
   'order.decided': { orderPk: string };
-  /** Transfers to deposit addresses were detected, or detected again in another block. */
+  /** Also when they are detected again in another block. */
   'transfer.detected': { chain: Chain; transferIds: string[] };
-  /** A reorganisation orphaned these transfers. */
   'transfer.orphaned': { chain: Chain; transferIds: string[] };
   /** The verified cursor passed `height` at `blockTimeSeconds` of chain time; these transfers are verified. */
   'block.verified': { chain: Chain; height: number; blockTimeSeconds: number; transferIds: string[] };
@@ -135,14 +128,10 @@ export const EVENT_CATALOG: { readonly [T in EventType]: CatalogEntry } = {
 export const EVENT_TYPES = Object.keys(EVENT_CATALOG) as readonly EventType[];
 /** Maximum ids per event; a producer splits longer lists. */
 export const TRANSFER_IDS_PER_EVENT = 500;
-/** Maximum payouts per event; a producer splits longer lists. */
 export const PAYOUTS_PER_EVENT = 500;
-/** Maximum own transactions per event; a producer splits longer lists. */
 export const TX_HASHES_PER_EVENT = 500;
-/** Maximum changed orders per event; a producer splits longer lists. */
 export const MOVES_PER_EVENT = 500;
 
-/** Builds `<subject>.<past-tense>.<family>`: always three words, `_` for events without a family. */
 export function routingKey(type: EventType, family: Family | '_'): string {
   return `${type}.${family.toLowerCase()}`;
 }

@@ -9,8 +9,8 @@ import type { NotifyCollect } from './notify-collect.ts';
 import { serializeCallbackData } from './signing/callback.ts';
 
 /**
- * Builds `data` of the callbacks COLLECT_PENDING, COLLECT_SUCCESS and COLLECT_FAILED (docs/api.md section 6) for a
- * sweep of one merchant's money. The amount is `sweep.actualAmount` once it arrived, before that the amount sent.
+ * `data` of the COLLECT_* callbacks (docs/api.md section 6). The amount is `sweep.actualAmount` once it arrived, before
+ * that the amount sent.
  */
 export function toNotifyCollect(
   sweep: OrderToFormat,
@@ -26,7 +26,7 @@ export function toNotifyCollect(
   };
 }
 
-/** Serialises the data of a sweep callback like notifyOrderText. @throws GatewayError CALLBACK_DATA_NOT_PORTABLE */
+/** @throws GatewayError CALLBACK_DATA_NOT_PORTABLE */
 export function notifyCollectText({ transaction, ...collect }: NotifyCollect): string {
   return serializeCallbackData({
     ...collect,

@@ -4,7 +4,7 @@ import { formatAmount } from '@opentill/domain/money';
 import type { NotifyOrder, OrderStatus, OrderType, TransactionView } from './notify-order.ts';
 import { serializeCallbackData } from './signing/callback.ts';
 
-/** Columns of an order that its view needs; amounts in base units. */
+/** Amounts in base units. */
 export interface OrderToFormat {
   readonly orderId: string;
   readonly uid: string | null;
@@ -23,7 +23,7 @@ export interface OrderToFormat {
   readonly confirmationsRequired: number | null;
 }
 
-/** A transfer of the order's own token, shown as `transaction`; addresses in canonical form. */
+/** Addresses in canonical form. */
 export interface TransferToFormat {
   readonly txHash: string;
   readonly fromAddress: string;
@@ -38,7 +38,6 @@ export interface TransferToFormat {
   readonly status?: TransactionView['status'];
 }
 
-/** Chain data and formatters for the view of a transaction. */
 export interface TransactionContext {
   /** Newest known block of the order's chain. */
   readonly headHeight: number;
@@ -50,8 +49,8 @@ export interface TransactionContext {
 }
 
 /**
- * Builds the view of an order: answer of GET status and `data` of every order callback (docs/api.md section 4).
- * `transaction` is the latest transfer of the order that is not orphaned, or null.
+ * Answer of GET status and `data` of every order callback (docs/api.md section 4). `transaction` is the latest transfer
+ * of the order that is not orphaned, or null.
  */
 export function toNotifyOrder(
   order: OrderToFormat,
@@ -74,8 +73,8 @@ export function toNotifyOrder(
 }
 
 /**
- * Builds `transaction` of the API (docs/api.md section 4): SUCCESS once it is deep enough for the order, FAILED when a
- * reorganisation orphaned it (shown only in ORDER_REVERTED), else PENDING.
+ * `transaction` of docs/api.md section 4: SUCCESS at the order's depth, FAILED when orphaned (only in ORDER_REVERTED),
+ * else PENDING.
  */
 export function toTransactionView(
   order: OrderToFormat,
@@ -110,8 +109,8 @@ function transactionStatus(
 }
 
 /**
- * Serialises the data of a callback. The text is fixed when the notification is written: sorted keys, and only
- * characters that no serialiser escapes (docs/api.md section 6).
+ * The text is fixed when the notification is written: sorted keys, and only characters that no serialiser escapes
+ * (docs/api.md section 6).
  * @throws GatewayError CALLBACK_DATA_NOT_PORTABLE for a reason that did not pass toPortableText
  */
 export function notifyOrderText(notifyOrder: NotifyOrder): string {

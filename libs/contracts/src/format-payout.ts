@@ -5,10 +5,8 @@ import type { TransferToFormat } from './format-order.ts';
 /** A transaction of a payout that is or was in a block; addresses in canonical form. */
 export interface PayoutTransaction {
   readonly txHash: string;
-  /** The hot wallet. */
   readonly wallet: string;
   readonly receiver: string;
-  /** Requested amount. */
   readonly amount: BaseUnits;
   readonly state: FateState;
   readonly succeeded: boolean;
@@ -20,9 +18,8 @@ export interface PayoutTransaction {
 }
 
 /**
- * Converts a payout's transaction to the shape shown in callbacks and GET status. The amount is the delivered one, or
- * the requested one if it delivered zero (a failed transaction). SUCCESS and FAILED appear only at the crediting depth,
- * like the status of the order.
+ * The amount is the delivered one, or the requested one if none was delivered. SUCCESS and FAILED appear only at the
+ * crediting depth, like the order's status.
  */
 export function toPayoutTransfer(transaction: PayoutTransaction): TransferToFormat {
   const { delivered, amount, state } = transaction;

@@ -1,16 +1,13 @@
 import type { Chain, Family } from '@opentill/domain/chains';
 import { parseAmount, type BaseUnits } from '@opentill/domain/money';
 
-/** Required depth of a transfer: a number of confirmations (1 = in the head block), or the chain's finalized tag. */
+/** Confirmations (1 = in the head block), or the chain's finalized tag. */
 export type Confirmations = number | 'finalized';
 
-/** A token in the configuration (one entry of `tokens` in a network file). */
+/** One entry of `tokens` in a network file. */
 export interface TokenConfig {
   readonly symbol: string;
-  /**
-   * Contract address or coin type; null for the native coin. Only the `value` of a transaction itself is detected for
-   * the native coin, not amounts that a contract sends during execution.
-   */
+  /** Contract address or coin type; null for the native coin, of which only a transaction's own `value` is detected. */
   readonly contract: string | null;
   readonly decimals: number;
   /** Minimum number of decimals shown (2 for USDT). */
@@ -19,24 +16,23 @@ export interface TokenConfig {
   readonly minAmount: string | null;
   readonly maxAmount: string | null;
   /**
-   * Display units. A smaller transfer is booked, but does not change its order or cause a callback, unless it covers
-   * the order.
+   * Display units. A smaller transfer is booked, but changes no order and causes no callback, unless it covers the
+   * order.
    * @default no limit
    */
   readonly dustBelow?: string;
 }
 
-/** One endpoint of a node or provider. A network file may give only its URL. */
+/** A network file may give only the URL. */
 export interface RpcEndpoint {
   /** On TRON a user name in the URL (`https://<key>@host`) is the provider's key, sent as `TRON-PRO-API-KEY`. */
   readonly url: string;
   /** Rate limit of the provider; absent: no limit until it refuses requests. */
   readonly requestsPerSecond?: number;
-  /** Maximum blocks in one eth_getLogs at this provider, if less than the network's `maxBlockRange`. */
+  /** Maximum blocks per eth_getLogs, if less than the network's `maxBlockRange`. */
   readonly maxBlockRange?: number;
 }
 
-/** Rules for a late finalized height; only if `confirmations` is 'finalized'. */
 export interface FinalityConfig {
   /** Seconds without progress of the finalized height that raise an alarm. */
   readonly staleSeconds: number;
@@ -47,25 +43,23 @@ export interface FinalityConfig {
 }
 
 /**
- * Default of `maxGas`. Transfers of the tokens in use take up to 65,000 gas today and may take about 160,000 at the
- * prices planned for Ethereum's next fork. The default is six times that, and a sixteenth of the limit per transaction
- * (EIP-7825).
+ * Default of `maxGas`. Transfers of the tokens in use take up to 65,000 gas today, and about 160,000 at the prices
+ * planned for Ethereum's next fork. The default is a sixteenth of the limit per transaction (EIP-7825).
  */
 export const MAX_PAYOUT_GAS = 1_000_000;
 
-/** Settings for payouts of a network. Fees in base units of the native coin per unit of gas, as decimal strings. */
+/** Fees in base units of the native coin per unit of gas, as decimal strings. */
 export interface PayoutsConfig {
   /** Maximum transactions of a wallet that are signed and not final: nodes keep only some per account (geth: 16). */
   readonly maxOpenNonces: number;
-  /** Lower limit of the priority fee, even if recent blocks paid less. */
+  /** Applies even if recent blocks paid less. */
   readonly minPriorityFeePerGas: string;
-  /** Upper limit of the priority fee; a payout that needs more waits. */
+  /** A payout that needs more waits. */
   readonly maxPriorityFeePerGas: string;
   readonly maxFeePerGas: string;
   /**
    * Maximum gas of a payment: the wallet pays for all that a receiver's contract does. The sealed policy holds the same
-   * value; payout-signer does not start with another one.
-   * @default MAX_PAYOUT_GAS
+   * value; payout-signer does not start with another one. @default MAX_PAYOUT_GAS
    */
   readonly maxGas?: number;
   /** Seconds after which a transaction that is not mined is replaced with higher fees. */
@@ -78,7 +72,7 @@ export interface PayoutsConfig {
   readonly float?: Readonly<Record<string, string>>;
 }
 
-/** Settings for payouts of TRON. There are no nonces: a transaction can land until it expires. */
+/** TRON has no nonces: a transaction can land until it expires. */
 export interface TronPayoutsConfig {
   /** Maximum payouts of a wallet that are signed and neither solid nor proven dead. */
   readonly maxOpenPayouts: number;
@@ -90,25 +84,21 @@ export interface TronPayoutsConfig {
   readonly energyMarginPercent: number;
   /** Alarm when a hot wallet has less TRX, in sun. */
   readonly lowGasBaseUnits?: string;
-  /** Alarm when a hot wallet has less of a token: display units by symbol. */
   readonly lowBalance?: Readonly<Record<string, string>>;
-  /** Upper limit of a hot wallet's balance of a token: display units by symbol. */
   readonly float?: Readonly<Record<string, string>>;
 }
 
-/** Settings for payouts of SUI. There are no nonces: a transaction can land until its epochs end. */
+/** SUI has no nonces: a transaction can land until its epochs end. */
 export interface SuiPayoutsConfig {
   /** Maximum payouts of a wallet that are signed and neither in a checkpoint nor proven dead. */
   readonly maxOpenPayouts: number;
   /** Maximum cost of one transaction in MIST, a decimal string; a payout that needs more waits. */
   readonly maxGasBudgetMist: string;
-  /** Maximum gas price in MIST per unit, a decimal string. While the epoch's price is higher, no payout is sent. */
+  /** In MIST per unit, a decimal string. While the epoch's price is higher, no payout is sent. */
   readonly maxGasPriceMist: string;
   /** Alarm when a hot wallet has less SUI, in MIST. */
   readonly lowGasBaseUnits?: string;
-  /** Alarm when a hot wallet has less of a token: display units by symbol. */
   readonly lowBalance?: Readonly<Record<string, string>>;
-  /** Upper limit of a hot wallet's balance of a token: display units by symbol. */
   readonly float?: Readonly<Record<string, string>>;
 }
 
@@ -121,16 +111,16 @@ export interface NetworkConfig {
   /** EIP-155 chain id; only EVM. */
   readonly chainId?: number;
   /**
-   * Identity of a network without a chain id. TRON: the last four bytes of the id of block 0, `0x` and hex; SUI: the
-   * digest of checkpoint 0 in base58.
+   * Identity of a network without a chain id. TRON: last four bytes of the id of block 0, `0x` and hex; SUI: digest of
+   * checkpoint 0 in base58.
    */
   readonly genesisId?: string;
   readonly name: string;
   /** In order of preference; read with rpcEndpointsOf. */
   readonly rpcUrls: readonly (string | RpcEndpoint)[];
   /**
-   * URLs that serve `/walletsolidity` for the nodes in `rpcUrls`, in the same order: java-tron uses a separate port,
-   * hosted providers the same URL. Only TRON. @default rpcUrls
+   * URLs that serve `/walletsolidity` for the nodes in `rpcUrls`, in the same order (only TRON): java-tron uses a
+   * separate port, hosted providers the same URL. @default rpcUrls
    */
   readonly solidityUrls?: readonly string[];
   /** WebSocket URL for new-head notifications. They only trigger a poll earlier. */
@@ -140,15 +130,15 @@ export interface NetworkConfig {
   readonly confirmations: Confirmations;
   /** More confirmations from an amount (display units) on; sorted by amount. */
   readonly confirmationsByAmount?: readonly { readonly fromAmount: string; readonly confirmations: number }[];
-  /** Rules for a 'finalized' height that stalls. */
+  /** Only if `confirmations` is 'finalized'. */
   readonly finality?: FinalityConfig;
   /** Usual time between blocks: used for alarms and batch sizes, never for correctness. */
   readonly blockTimeMs: number;
   /** Alarm when the newest block is older; read with headStaleSecondsOf. */
   readonly headStaleSeconds?: number;
   /**
-   * With several endpoints, two must agree before a transfer is credited. A single one is accepted once all others have
-   * given no usable answer for this many consecutive seconds; 'never': not at all. @default ALONE_AFTER_SECONDS
+   * Seconds without a usable answer of all other endpoints after which a single one may credit. With several endpoints
+   * two must agree; 'never': always. @default ALONE_AFTER_SECONDS
    */
   readonly aloneAfterSeconds?: number | 'never';
   readonly pollIntervalMs: number;
@@ -162,23 +152,20 @@ export interface NetworkConfig {
   readonly explorerTxUrl?: string;
   readonly tokens: readonly TokenConfig[];
   /**
-   * Absent: payouts of this network are accepted but never signed; each reports that as its obstacle and expires. Read
-   * with payoutTermsOf (EVM), tronPayoutTermsOf or suiPayoutTermsOf.
+   * Absent: payouts are accepted but never signed; each reports that as its obstacle and expires. Read with
+   * payoutTermsOf (EVM), tronPayoutTermsOf or suiPayoutTermsOf.
    */
   readonly payouts?: AnyPayoutsConfig;
 }
 
-/** Tells whether payouts are priced by gas and ordered by nonces, as in the EVM family. */
 export function arePaidByGas(payouts: AnyPayoutsConfig): payouts is PayoutsConfig {
   return 'maxOpenNonces' in payouts;
 }
 
-/** Tells whether payouts end by epochs, as in the SUI family. */
 export function areEndedByEpochs(payouts: AnyPayoutsConfig): payouts is SuiPayoutsConfig {
   return 'maxGasBudgetMist' in payouts;
 }
 
-/** Lists the endpoints of a network in order of preference. */
 export function rpcEndpointsOf(network: Pick<NetworkConfig, 'rpcUrls'>): readonly RpcEndpoint[] {
   return network.rpcUrls.map((endpoint) => (typeof endpoint === 'string' ? { url: endpoint } : endpoint));
 }
@@ -188,18 +175,17 @@ export const ALONE_AFTER_SECONDS = 60;
 const HEAD_STALE_SECONDS_MIN = 30;
 const HEAD_STALE_BLOCKS = 20;
 
-/** Maximum age of the newest block before an alarm: as configured, or 20 block times but at least 30 s. */
+/** As configured, or 20 block times but at least 30 s. */
 export function headStaleSecondsOf(network: Pick<NetworkConfig, 'headStaleSeconds' | 'blockTimeMs'>): number {
   const usual = Math.ceil((HEAD_STALE_BLOCKS * network.blockTimeMs) / 1_000);
   return network.headStaleSeconds ?? Math.max(HEAD_STALE_SECONDS_MIN, usual);
 }
 
-/** Finds a token of a network by symbol; case does not matter. */
 export function findToken(network: NetworkConfig, symbol: string): TokenConfig | undefined {
   return network.tokens.find((t) => t.symbol.toUpperCase() === symbol.toUpperCase());
 }
 
-/** Confirmations required for an amount on a network; null: the finalized tag. */
+/** Null: the finalized tag. */
 export function confirmationsFor(
   network: NetworkConfig,
   token: TokenConfig,

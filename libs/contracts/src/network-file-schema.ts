@@ -170,7 +170,6 @@ const networkSchema = {
   ],
 };
 
-/** Builds the additional required properties and property schemas of one family. */
 function ofFamily(family: string, required: readonly string[], properties: Record<string, unknown>): unknown {
   return {
     if: { type: 'object', properties: { family: { const: family } }, required: ['family'] },
@@ -183,7 +182,7 @@ function ofFamily(family: string, required: readonly string[], properties: Recor
   };
 }
 
-/** JSON Schema of a network file (deploy/networks/*.json). */
+/** The schema of deploy/networks/*.json. */
 export const NETWORK_FILE_SCHEMA = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   type: 'object',

@@ -15,22 +15,22 @@ import {
 import { hasDuplicates, isUrlOf } from './network-overrides.ts';
 
 const EVM_CONTRACT = /^0x[0-9a-fA-F]{40}$/;
-/** Full 64 digits of the package, so that types compare as text; see `parseCoinType` in the family's adapter. */
+/** All 64 digits of the package, so that types compare as text; see `parseCoinType` in the family's adapter. */
 const SUI_COIN_TYPE = /^0x[0-9a-f]{64}::[a-zA-Z_][a-zA-Z0-9_]*::[a-zA-Z_][a-zA-Z0-9_]*$/;
-/** The native coin of SUI as a coin type; a network file names it with `null` instead. */
+/** A network file names the native coin with `null` instead. */
 const SUI_NATIVE = `0x${'2'.padStart(64, '0')}::sui::SUI`;
 /** Form only; the family's adapter checks the checksum. */
 const TRON_CONTRACT = /^T[1-9A-HJ-NP-Za-km-z]{33}$/;
-/** Upper limit of the chain for the fee of a transaction (`getMaxFeeLimit`), in sun. */
+/** Limit of the chain for the fee of a transaction (`getMaxFeeLimit`), in sun. */
 const TRON_FEE_LIMIT_MAX = 15_000_000_000n;
-/** Upper limit of the chain for the cost of a transaction (`max_tx_gas`), in MIST. */
+/** Limit of the chain for the cost of a transaction (`max_tx_gas`), in MIST. */
 const SUI_BUDGET_MAX = 50_000_000_000n;
 /** Minimum units of a transaction (`base_tx_cost_fixed`). */
 const SUI_UNITS_MIN = 1_000n;
 
 const MAIN_CHAINS = ['TRON', 'SUI'] as const;
 
-/** Finds contradictions that a schema cannot express, within a network and between networks. One sentence each.  */
+/** Contradictions that a schema cannot express, within a network and between networks. One sentence each. */
 export function mistakesOf(networks: readonly NetworkConfig[]): string[] {
   return networks.flatMap((network, index) => {
     const at = `/networks/${index} (${network.chain})`;
@@ -51,8 +51,7 @@ function identityMistakes(network: NetworkConfig, before: readonly NetworkConfig
   if (family !== familyOf(chain)) mistakes.push(` family must be ${familyOf(chain)}`);
   if (before.some((other) => other.chain === chain)) mistakes.push(' is listed twice');
   const knownId = chainIdOf(chain);
-  // A devnet must have the id of its chain as well. With another chain's id a test network would sign real
-  // money.
+  // A devnet too: with another chain's id a test network would sign real money.
   if (knownId !== undefined && chainId !== knownId)
     mistakes.push(`/chainId must be ${knownId}, the one of ${chain}`);
   const knownGenesis = genesisIdOf(chain);

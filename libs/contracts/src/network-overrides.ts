@@ -1,11 +1,11 @@
 import type { NetworkConfig } from './network-config.ts';
 
-/** Environment variables; `<CHAIN>_RPC_URLS`, `<CHAIN>_SOLIDITY_URLS` and `<CHAIN>_WS_URL` are read. */
+/** `<CHAIN>_RPC_URLS`, `<CHAIN>_SOLIDITY_URLS` and `<CHAIN>_WS_URL` are read. */
 export type NetworkEnvironment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Returns the network with the values that the environment replaces. An empty variable counts as absent. Errors go into
- * `mistakes`, never with the URL, because URLs contain keys of providers.
+ * An empty variable counts as absent. Errors go into `mistakes` without the URL, because URLs contain keys of
+ * providers.
  */
 export function withEnvironment(
   network: NetworkConfig,
@@ -61,12 +61,12 @@ function itemsOf(list = ''): readonly string[] {
     .filter((item) => item !== '');
 }
 
-/** Tells whether `text` is a URL of the protocol, with or without TLS. */
+/** With or without TLS. */
 export function isUrlOf(text: string, protocol: 'http' | 'ws'): boolean {
   return URL.canParse(text) && [`${protocol}:`, `${protocol}s:`].includes(new URL(text).protocol);
 }
 
-/** Tells whether two of the URLs are equal after normalisation. */
+/** Compares URLs after normalisation. */
 export function hasDuplicates(urls: readonly string[]): boolean {
   return new Set(urls.map((url) => (URL.canParse(url) ? new URL(url).href : url))).size < urls.length;
 }

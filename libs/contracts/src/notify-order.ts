@@ -1,10 +1,10 @@
 import type { Chain } from '@opentill/domain/chains';
 
-/** Status of an order (docs/api.md section 3). */
+/** docs/api.md section 3. */
 export type OrderStatus = 'INIT' | 'PENDING' | 'PENDING_CONFIRMATION' | 'SUCCESS' | 'EXPIRED' | 'FAILED';
 export type OrderType = 'COLLECTION' | 'PAYOUT';
 
-/** Kinds of callbacks (docs/api.md section 6). */
+/** docs/api.md section 6. */
 export type NotifyType =
   | 'ORDER_PENDING'
   | 'ORDER_PENDING_CONFIRMATION'
@@ -32,7 +32,7 @@ export interface TransactionView {
   readonly status: 'PENDING' | 'SUCCESS' | 'FAILED';
   /** Unix seconds of the block. */
   readonly timestamp: number;
-  /** Network fee of the transaction in the native coin, a decimal string; null while unknown. */
+  /** In the native coin, a decimal string; null while unknown. */
   readonly txGas: string | null;
 }
 
@@ -45,7 +45,6 @@ export interface NotifyOrder {
   readonly reason: string | null;
   readonly amount: string;
   readonly actualAmount: string | null;
-  /** Always "0": no fee is deducted. */
   readonly fee: '0';
   readonly feeRatio: '0';
   readonly transaction: TransactionView | null;

@@ -43,7 +43,7 @@ const TRON = {
 function parse(networks: readonly object[], environment?: Record<string, string>) {
   return parseNetworkFile(JSON.stringify({ networks }), 'networks.json', environment);
 }
-/** The lines of the error message, without the file name. */
+/** Without the file name. */
 function mistakes(networks: readonly object[], environment?: Record<string, string>): readonly string[] {
   try {
     parse(networks, environment);

@@ -10,13 +10,12 @@ export type NetworkConfigErrorCode =
   /** A network file is not JSON, breaks its schema or contradicts itself; the message lists every mistake. */
   'NETWORKS_INVALID';
 
-/** A test validates the schema itself: doing so here costs more than the rest, in every process. */
+/** A test validates the schema itself: doing so here would cost every process more than the rest. */
 const AJV_OPTIONS = { allErrors: true, strict: true, allowUnionTypes: true, validateSchema: false } as const;
 
 /**
- * Parses a network file. The environment variables `<CHAIN>_RPC_URLS` (comma-separated, in order of preference),
- * `<CHAIN>_WS_URL` and, on TRON, `<CHAIN>_SOLIDITY_URLS` (see NetworkConfig) replace the values of the file. The error
- * lists all mistakes at once, without URLs, because they contain keys of providers.
+ * `<CHAIN>_RPC_URLS` (comma-separated, in order of preference), `<CHAIN>_WS_URL` and, on TRON, `<CHAIN>_SOLIDITY_URLS`
+ * replace values of the file. The error lists all mistakes, without URLs, because they contain keys of providers.
  * @throws GatewayError NETWORKS_INVALID
  */
 export function parseNetworkFile(

@@ -2,7 +2,6 @@ import { parseAmount, type BaseUnits } from '@opentill/domain/money';
 import { areEndedByEpochs, arePaidByGas, findToken, type NetworkConfig } from './network-config.ts';
 import { EXPIRATION_SECONDS_MAX } from './network-file-schema.ts';
 
-/** `payouts` of an EVM network as numbers. */
 export interface PayoutTerms extends WalletBounds {
   readonly maxOpenNonces: number;
   readonly minPriorityFeePerGas: bigint;
@@ -11,7 +10,6 @@ export interface PayoutTerms extends WalletBounds {
   readonly bumpAfterMs: number;
 }
 
-/** `payouts` of a TRON network as numbers. */
 export interface TronPayoutTerms extends WalletBounds {
   readonly maxOpenPayouts: number;
   readonly expirationMs: number;
@@ -19,24 +17,22 @@ export interface TronPayoutTerms extends WalletBounds {
   readonly energyMarginPercent: number;
 }
 
-/** `payouts` of a SUI network as numbers. */
 export interface SuiPayoutTerms extends WalletBounds {
   readonly maxOpenPayouts: number;
   readonly maxGasBudgetMist: bigint;
   readonly maxGasPriceMist: bigint;
 }
 
-/** Limits of a hot wallet's balances. */
 export interface WalletBounds {
   /** Base units of the native coin. Undefined: no alarm. */
   readonly lowGasBaseUnits: bigint | undefined;
-  /** By the symbol as configured in `tokens`; absent: no alarm. */
+  /** By the symbol as in `tokens`; absent: no alarm. */
   readonly lowBalance: ReadonlyMap<string, BaseUnits>;
-  /** By the symbol as configured in `tokens`; absent: no limit. */
+  /** By the symbol as in `tokens`; absent: no limit. */
   readonly float: ReadonlyMap<string, BaseUnits>;
 }
 
-/** Payout terms of an EVM network; undefined if its file has none: then no payout is signed. */
+/** Undefined if the network's file has no `payouts`: then no payout is signed. */
 export function payoutTermsOf(network: NetworkConfig): PayoutTerms | undefined {
   const { payouts } = network;
   if (payouts === undefined || !arePaidByGas(payouts)) return undefined;
@@ -52,14 +48,13 @@ export function payoutTermsOf(network: NetworkConfig): PayoutTerms | undefined {
 
 /**
  * Maximum lead of the head over the verified cursor, in chain time, for signing a payment: several sources confirm the
- * verified cursor, one node reports the head.
+ * cursor, one node reports the head.
  */
 export const SIGNED_AHEAD_MAX_MS = 600_000;
 
-/** Maximum time from signing to landing of a payment that ends by time, for any network file. */
+/** Maximum time from signing to landing of a payment that ends by time, with any network file. */
 export const LANDS_WITHIN_MS = EXPIRATION_SECONDS_MAX * 1_000 + SIGNED_AHEAD_MAX_MS;
 
-/** Payout terms of a TRON network; undefined if its file has none. */
 export function tronPayoutTermsOf(network: NetworkConfig): TronPayoutTerms | undefined {
   const { payouts } = network;
   if (payouts === undefined || arePaidByGas(payouts) || areEndedByEpochs(payouts)) return undefined;
@@ -72,7 +67,6 @@ export function tronPayoutTermsOf(network: NetworkConfig): TronPayoutTerms | und
   };
 }
 
-/** Payout terms of a SUI network; undefined if its file has none. */
 export function suiPayoutTermsOf(network: NetworkConfig): SuiPayoutTerms | undefined {
   const { payouts } = network;
   if (payouts === undefined || !areEndedByEpochs(payouts)) return undefined;

@@ -5,16 +5,14 @@ import type { NetworkEnvironment } from './network-overrides.ts';
 import { parseNetworkFile, type NetworkConfigErrorCode } from './parse-network-file.ts';
 
 export type ReadNetworkFileErrorCode =
-  /** The network file, or a file that a variable such as `<CHAIN>_RPC_URLS_FILE` names, cannot be read. */
+  /** The network file, or a file that a `…_FILE` variable names, cannot be read. */
   'NETWORKS_UNREADABLE';
 
-/** Variables with URLs, and so with keys of providers: each may be given as a file instead. */
+/** URLs contain keys of providers, so each variable may name a file that holds its value. */
 const FROM_FILE = /^[A-Z_]+_(RPC_URLS|SOLIDITY_URLS|WS_URL)_FILE$/;
 
 /**
- * Reads the network file at `path` and applies the environment (see parseNetworkFile). With the suffix `_FILE` a
- * variable names a file that holds its value.
- * @throws GatewayError NETWORKS_UNREADABLE, NETWORKS_INVALID: the operator must correct the files
+ * See parseNetworkFile. @throws GatewayError NETWORKS_UNREADABLE, NETWORKS_INVALID: the operator must correct the files
  */
 export async function readNetworkFile(
   path: string,

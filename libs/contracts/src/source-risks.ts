@@ -17,7 +17,7 @@ export type SourceRisksErrorCode =
   /** Sources of a main network are not independent, or answers can be changed in transit. */
   'SOURCES_UNSAFE';
 
-/** Finds the risks of the sources of enabled main networks. */
+/** Only of enabled main networks. */
 export function findSourceRisks(networks: readonly NetworkConfig[]): readonly SourceRisk[] {
   return networks
     .filter(({ chain, enabled }) => enabled && !isTestNetwork(chain))
@@ -26,7 +26,7 @@ export function findSourceRisks(networks: readonly NetworkConfig[]): readonly So
 
 /**
  * @param accepted kinds of risks that the operator accepts
- * @throws GatewayError SOURCES_UNSAFE, with every risk that is not accepted and its correction
+ * @throws GatewayError SOURCES_UNSAFE, with each other risk and its correction
  */
 export function requireSafeSources(
   networks: readonly NetworkConfig[],
@@ -40,7 +40,6 @@ export function requireSafeSources(
   });
 }
 
-/** Describes a risk and its correction. */
 export function describeRisk({ chain, kind, hosts }: SourceRisk): string {
   const named = hosts.join(', ');
   if (kind === 'same-host')
@@ -54,7 +53,7 @@ export function describeRisk({ chain, kind, hosts }: SourceRisk): string {
   );
 }
 
-/** The URLs of each source: a TRON node may serve its solidity API at another port. */
+/** A TRON node may serve its solidity API at another port. */
 function urlsOfSources(network: NetworkConfig): readonly (readonly string[])[] {
   return rpcEndpointsOf(network).map(({ url }, place) => {
     const solidity = network.solidityUrls?.[place];
@@ -77,10 +76,10 @@ function plainHosts(network: NetworkConfig): readonly SourceRisk[] {
   return plain.length === 0 ? [] : [{ chain: network.chain, kind: 'plain-http', hosts: [...new Set(plain)] }];
 }
 
-/** `::ffff:a.b.c.d` in the form of the URL standard: `::ffff:` and two groups of hex digits. */
+/** `::ffff:a.b.c.d` in the form of the URL standard. */
 const MAPPED = /^\[::ffff:(?<high>[0-9a-f]{1,4}):(?<low>[0-9a-f]{1,4})\]$/;
 
-/** Normalises the host of a URL; every name of this machine becomes `localhost`. */
+/** Every name of this machine becomes `localhost`. */
 function hostOf(url: string): string {
   // The URL parser normalises case and notations of IPv4.
   const host = unmapped(new URL(url).hostname.replace(/\.+$/, ''));

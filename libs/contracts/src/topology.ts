@@ -1,12 +1,9 @@
 import { EVENT_CATALOG, EVENT_TYPES, type EventType, type ServiceName } from './event-catalog.ts';
 
-/** The durable topic exchange of all events. */
 export const EVENTS_EXCHANGE = 'opentill.events';
-/** Exchange for rejected messages and messages without attempts left. */
+/** Receives rejected messages and those without attempts left. */
 export const DEAD_EXCHANGE = 'opentill.dead';
-/**
- * Deliveries without acknowledgement after which a message is dead: a message that crashes a consumer must not loop.
- */
+/** Unacknowledged deliveries after which a message is dead: one that crashes a consumer must not loop. */
 export const DELIVERY_LIMIT = 20;
 
 export interface QueueDefinition {
@@ -15,18 +12,17 @@ export interface QueueDefinition {
   readonly type: EventType;
   /** Binding key on EVENTS_EXCHANGE. */
   readonly bindingKey: string;
-  /** Name of its dead-letter queue, bound to DEAD_EXCHANGE by the same name. */
+  /** Bound to DEAD_EXCHANGE by its own name. */
   readonly deadLetterQueue: string;
   /** Arguments for assertQueue; a change needs a new queue name. */
   readonly arguments: Readonly<Record<string, string | number>>;
 }
 
-/** `<service>.<event>`, with dots of the event replaced by dashes. */
+/** `<service>.<event>`, with `-` for `.` in the event. */
 export function queueName(service: ServiceName, type: EventType): string {
   return `${service}.${type.replace('.', '-')}`;
 }
 
-/** All queues of the gateway, derived from the catalog. */
 export function queues(): readonly QueueDefinition[] {
   return EVENT_TYPES.flatMap((type) =>
     EVENT_CATALOG[type].consumers.map((service) => {
@@ -51,7 +47,7 @@ export function queues(): readonly QueueDefinition[] {
   );
 }
 
-/** RabbitMQ permissions of a service's user: it writes only its own event types and reads only its own queues.  */
+/** A service's user writes only its own event types and reads only its own queues. */
 export function permissions(service: ServiceName): {
   readonly write: string;
   readonly read: string;

@@ -9,8 +9,8 @@ import { listSerialisers, type Serialiser } from '../test-vectors/make-vectors/r
 import { bodyOf, type VectorFile } from '../test-vectors/make-vectors/vector-file.ts';
 
 /**
- * Compares the conformance file with the serialisers installed on this machine: Node.js always, Python, PHP, Go and
- * Java (with Jackson and Gson from Maven) if available. Prints a summary at the end.
+ * Node.js always; Python, PHP, Go and Java (with Jackson and Gson from Maven) if installed. Prints a summary at the
+ * end.
  */
 export function describeSerialisers(languages: readonly string[]): void {
   let file: VectorFile;

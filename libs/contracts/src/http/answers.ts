@@ -1,7 +1,7 @@
 import type { Chain } from '@opentill/domain/chains';
 import type { OrderStatus } from '../notify-order.ts';
 
-/** The envelope of every answer (docs/api.md section 1), with this order of keys. */
+/** The envelope of every answer (docs/api.md section 1); the order of keys is part of the contract. */
 export interface AnswerEnvelope<Data> {
   readonly code: number;
   readonly msg: string;
@@ -19,11 +19,11 @@ export interface OrderAnswer {
   readonly orderId: string;
   /** Unix seconds. */
   readonly expiredTime: number;
-  /** URL of the hosted checkout; null for a payout. */
+  /** The hosted checkout; null for a payout. */
   readonly paymentUrl: string | null;
 }
 
-/** `data` of GET pay: the order as the checkout page needs it (docs/api.md section 4). */
+/** `data` of GET pay (docs/api.md section 4). */
 export interface PayinOrderAnswer {
   readonly orderId: string;
   readonly chain: Chain;
@@ -42,22 +42,19 @@ export interface PayinOrderAnswer {
   readonly txid: string | null;
   /** Explorer page of `txid`; null while there is no txid or no explorer is configured. */
   readonly explorerUrl: string | null;
-  /** Current confirmations of `txid`; 0 while there is none. */
   readonly confirmedNum: number;
   /** Null: the transfer needs the chain's finalized tag. */
   readonly requiredConfirmations: number | null;
   readonly returnUrl: string | null;
   readonly description: string | null;
-  /** Unix seconds at the server, for the countdown of the page. */
+  /** Unix seconds; the page's countdown follows this clock. */
   readonly serverTime: number;
 }
 
-/** `data` of GET getOrderStatus. */
 export interface OrderStatusAnswer {
   readonly status: OrderStatus;
 }
 
-/** An element of the `data` of GET supportSymbols. */
 export interface SupportedSymbolAnswer {
   readonly symbol: string;
   readonly chain: Chain;

@@ -1,6 +1,6 @@
 /**
- * Refusals of the merchant API with HTTP status (= `code` of the envelope) and exact text (= `msg`). The texts are part
- * of the API contract: docs/api.md sections 1 to 4 and 9.
+ * HTTP status (= `code` of the envelope) and exact text (= `msg`): part of the contract of docs/api.md sections 1 to 4
+ * and 9.
  */
 export const API_ERRORS = {
   /** Not UTF-8, not JSON, not an object, a duplicate key, too deep or too many values. */
@@ -39,7 +39,6 @@ export const API_ERRORS = {
   TIMESTAMP_EXPIRED: { status: 401, msg: 'Timestamp expired' },
   NONCE_USED: { status: 401, msg: 'Nonce already used' },
   ORDER_NOT_FOUND: { status: 404, msg: 'Order not found' },
-  /** Unknown path. */
   NOT_FOUND: { status: 404, msg: 'Not found' },
   METHOD_NOT_ALLOWED: { status: 405, msg: 'Method not allowed' },
   REQUEST_TIMEOUT: { status: 408, msg: 'Request timeout' },
@@ -60,16 +59,13 @@ export const API_ERRORS = {
   HEADERS_TOO_LARGE: { status: 431, msg: 'Request header fields too large' },
   INTERNAL: { status: 500, msg: 'Internal server error.' },
   SERVICE_UNAVAILABLE: { status: 503, msg: 'Service unavailable' },
-  /**
-   * The chain's scanner has not committed a cursor yet; for payouts also: `opentill setup` has not written the hot
-   * wallet.
-   */
+  /** The chain's scanner has no cursor yet; for payouts also: `opentill setup` has not written the hot wallet. */
   CHAIN_NOT_READY: { status: 503, msg: 'Chain not ready' },
 } as const satisfies Readonly<Record<string, { readonly status: number; readonly msg: string }>>;
 
 export type ApiErrorCode = keyof typeof API_ERRORS;
 
-/** Text of the 409 for a payout without orderId whose signed data was accepted before as order `orderId`. */
+/** The 409 for a payout without orderId whose signed data was accepted before as order `orderId`. */
 export function duplicateOfOrderText(orderId: string): string {
   return `Duplicate of order ${orderId}`;
 }

@@ -3,7 +3,7 @@ import { API_SCHEMAS, successEnvelope, type ApiSchemaName, type JsonSchema } fro
 
 const ref = (name: ApiSchemaName): JsonSchema => ({ $ref: `#/components/schemas/${name}` });
 
-/** Refusals of the HTTP layer, possible for every operation. */
+/** Possible for every operation. */
 const ALWAYS: readonly ApiErrorCode[] = ['TOO_MANY_REQUESTS', 'INTERNAL', 'SERVICE_UNAVAILABLE'];
 const SIGNED_GET: readonly ApiErrorCode[] = [
   'ORDER_ID_BLANK',
@@ -46,7 +46,7 @@ function answer(description: string, schema: JsonSchema): object {
   return { description, content: { 'application/json': { schema } } };
 }
 
-/** Builds the responses of an operation: the success, and each error status with every text as an example. */
+/** Each error status with every text as an example. */
 function responses(
   success: JsonSchema,
   errors: readonly ApiErrorCode[],
@@ -226,7 +226,6 @@ const paths = {
 
 const callbackHeader = (name: string, description: string) => parameter(name, 'header', true, description);
 
-/** A POST to the merchant. All callbacks are signed, retried and acknowledged in the same way. */
 const webhook = (operationId: string, summary: string, description: string, schema: JsonSchema) => ({
   post: {
     operationId,
@@ -267,7 +266,7 @@ const webhooks = {
   ),
 };
 
-/** The merchant API as an OpenAPI 3.1 document; `golden/openapi.json` is the reviewed copy. */
+/** `golden/openapi.json` is the reviewed copy. */
 export const OPENAPI_DOCUMENT = {
   openapi: '3.1.0',
   info: {

@@ -1,10 +1,8 @@
-/** Maximum requests per window; further ones get 429. */
 export interface RateLimit {
   readonly requests: number;
   readonly seconds: number;
 }
 
-/** Endpoints with their own limit. */
 export type LimitedEndpoint =
   'createCollection' | 'createPayout' | 'status' | 'pay' | 'getOrderStatus' | 'supportSymbols';
 
@@ -31,7 +29,7 @@ const rateLimitSchema = {
   },
 };
 
-/** JSON Schema (2020-12) of a merchant's `rate_limits`. */
+/** JSON Schema (2020-12). */
 export const RATE_LIMIT_OVERRIDES_SCHEMA = {
   type: 'object',
   additionalProperties: false,
@@ -39,8 +37,8 @@ export const RATE_LIMIT_OVERRIDES_SCHEMA = {
 };
 
 /**
- * Reads the limits in a merchant's `rate_limits` column. Invalid entries are left out, so that an operator's typing
- * error falls back to the default instead of blocking the merchant.
+ * Leaves invalid entries out, so that an operator's typing error falls back to the default and does not block the
+ * merchant.
  */
 export function readRateLimitOverrides(value: unknown): RateLimitOverrides {
   if (typeof value !== 'object' || value === null) return {};

@@ -1,6 +1,6 @@
 import { CHAIN_VALUES } from '@opentill/domain/chains';
 
-/** A JSON Schema (2020-12), as used by OpenAPI 3.1. */
+/** JSON Schema 2020-12, as in OpenAPI 3.1. */
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
 const ORDER_STATUSES = ['INIT', 'PENDING', 'PENDING_CONFIRMATION', 'SUCCESS', 'EXPIRED', 'FAILED'];
@@ -210,7 +210,6 @@ const collect = object('The part of a sweep to cold storage that is one merchant
   },
 });
 
-/** Schema of a body posted to the callback URL. */
 const callback = (description: string, notifyType: JsonSchema, data: string): JsonSchema =>
   object(description, {
     sign: {
@@ -252,7 +251,6 @@ const collectCallback = callback(
   'Collect',
 );
 
-/** Builds the envelope of a success with this `data`. */
 export function successEnvelope(data: JsonSchema): JsonSchema {
   return {
     type: 'object',

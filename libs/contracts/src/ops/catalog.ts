@@ -9,7 +9,7 @@ import { SWEEP_ROUTES } from './sweep-routes.ts';
 import { TRANSFER_ROUTES } from './transfer-routes.ts';
 import { WATCH_ROUTES } from './watch-routes.ts';
 
-/** All operations of the ops API. The router, the OpenAPI document and the CLI's client are derived from it. */
+/** The router, the OpenAPI document and the CLI's client are derived from these routes. */
 export const OPS_ROUTES = {
   ...MERCHANT_ROUTES,
   ...ORDER_ROUTES,
@@ -24,14 +24,11 @@ export const OPS_ROUTES = {
 
 type Routes = typeof OPS_ROUTES;
 export type OpsOperation = keyof Routes;
-/** Operations of one kind. */
 export type OperationOf<K extends OpsRoute['kind']> = {
   [O in OpsOperation]: Routes[O]['kind'] extends K ? O : never;
 }[OpsOperation];
 
-/** Input of an operation: path parameters, query and body in one object. */
 export type OpsInput<O extends OpsOperation> = InputOf<Routes[O]>;
-/** `data` of an operation's answer; for a LIST one of its elements. */
 export type OpsAnswer<O extends OpsOperation> = AnswerOf<Routes[O]>;
 
 export const OPS_OPERATIONS = Object.keys(OPS_ROUTES) as readonly OpsOperation[];

@@ -1,23 +1,19 @@
-/** Refusals of the ops API with HTTP status. The message of the answer names the correction. */
+/** Code and HTTP status. The message of the answer names the correction. */
 export const OPS_ERRORS = {
-  /** A parameter or a member of the body is missing, unknown or against its schema. */
+  /** Missing, unknown, or against its schema. */
   INPUT_INVALID: 400,
-  /** The body is not JSON, not an object, or not readable. */
   BODY_INVALID: 400,
   /** `cursor` does not come from a page of this list. */
   CURSOR_INVALID: 400,
   /** No token, an unknown one, or one whose operator is disabled. */
   UNAUTHENTICATED: 401,
-  /** The operator's role may not do this. */
   FORBIDDEN: 403,
   /** Unknown path, or unknown object. */
   NOT_FOUND: 404,
   METHOD_NOT_ALLOWED: 405,
-  /** An object with this id already exists. */
   EXISTS: 409,
-  /** The state of the object does not allow the operation, or no longer does. */
   STATE_CONFLICT: 409,
-  /** An operator may not change his own role or disable himself. */
+  /** An operator may not change their own role or disable themselves. */
   OWN_ROLE: 409,
   BODY_TOO_LARGE: 413,
   MEDIA_TYPE_UNSUPPORTED: 415,

@@ -5,8 +5,8 @@ const MERCHANT_ID_PATTERN = '^[A-Za-z0-9_-]{1,64}$';
 export const OPERATOR_ID_PATTERN = '^[a-z0-9][a-z0-9_-]{0,31}$';
 
 /**
- * The merchant whose settings come from the environment of setup. Only they define its secrets: if it were rotated like
- * others, the next setup would restore the old token.
+ * The merchant whose settings come from the environment of setup. Only they define its secrets: after a rotation the
+ * next setup would restore the old token.
  */
 export const SETTINGS_MERCHANT_ID = 'default';
 
@@ -22,7 +22,6 @@ export const from = moment('Only from this time on.');
 export const until = moment('Only before this time.');
 export const openOnly = bool('true: only open ones; false: only ended ones.');
 export const contractAddress = orNull(text('Token contract; null for the native coin.'));
-/** Pause of a chain or of sweeps: operator, reason and time. */
 export const pauseOf = (description: string) =>
   object(description, {
     operator: operatorId,

@@ -19,7 +19,6 @@ const topUpRef = text('<chain>:<transaction>:<symbol>, or the reference of a mea
   pattern: '^[A-Za-z0-9_]{1,32}:[A-Za-z0-9:_-]{1,200}$',
 });
 
-/** Columns of the exports, in order. */
 export const ORDER_COLUMNS = [
   'order_pk',
   'merchant_id',

@@ -24,7 +24,6 @@ const url = text('http or https URL.', {
 const origin = text('Origin as browsers write it: https://shop.example', { maxLength: 300 });
 const rateLimits = RATE_LIMIT_OVERRIDES_SCHEMA as unknown as Schema<Readonly<Record<string, unknown>>>;
 
-/** Settings of a merchant that an operator may change; all optional. */
 const settings = {
   name: words('Name shown to operators.', 200),
   callbackUrl: orNull(url),

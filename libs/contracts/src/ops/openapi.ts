@@ -5,7 +5,7 @@ import { cursor, decision, incident, nonce, order, orderDetail, payout } from '.
 import { answerEnvelope, type OpsRoute } from './route.ts';
 import { transfer } from './transfer-routes.ts';
 
-/** Schemas with a name in the document, because several answers contain them. */
+/** Named in the document, because several answers contain them. */
 const NAMED: ReadonlyMap<unknown, string> = new Map(
   Object.entries({
     Merchant: OPS_ROUTES.getMerchant.answer,
@@ -25,7 +25,7 @@ const NAMED: ReadonlyMap<unknown, string> = new Map(
   }).map(([name, schema]) => [schema, name]),
 );
 
-/** Copies a value with references for named schemas; `top` itself is written in full. */
+/** Replaces named schemas by references; `top` itself is written in full. */
 function byName(value: unknown, top?: unknown): unknown {
   const name = value === top ? undefined : NAMED.get(value);
   if (name !== undefined) return { $ref: `#/components/schemas/${name}` };
@@ -36,7 +36,6 @@ function byName(value: unknown, top?: unknown): unknown {
 
 const SCHEMAS = Object.fromEntries([...NAMED].map(([schema, name]) => [name, byName(schema, schema)]));
 
-/** Body of every refusal. */
 export const OPS_ERROR_SCHEMA: JsonSchema = {
   type: 'object',
   description: 'A refusal: a stable code, and a message that says what to correct.',
@@ -131,7 +130,7 @@ function paths(): Record<string, Record<string, object>> {
   return all;
 }
 
-/** The ops API as an OpenAPI 3.1 document; `golden/openapi-ops.json` is the reviewed copy. */
+/** `golden/openapi-ops.json` is the reviewed copy. */
 export const OPS_OPENAPI_DOCUMENT = {
   openapi: '3.1.0',
   info: {

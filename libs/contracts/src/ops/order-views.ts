@@ -103,7 +103,6 @@ export const nonce = object('A nonce of a hot wallet.', {
   updatedAt: moment('Time of the last change.'),
 });
 
-/** Attempt of a payout on chains without nonces. */
 const timedAttempt = object('An attempt that ends by time, on chains without nonces.', {
   state: oneOf(
     ['OPEN', 'SETTLED', 'DEAD'],
@@ -214,7 +213,7 @@ export const cursor = object('Progress of reading a chain.', {
   ageSeconds: { type: 'number', description: 'Seconds since that commit.' } as Schema<number>,
 });
 
-/** Everything known about an order, in the sequence of a payment. */
+/** In the sequence of a payment. */
 export const orderDetail = object('An order with all related records.', {
   order: object('The order.', {
     ...summary,

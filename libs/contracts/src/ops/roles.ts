@@ -1,12 +1,10 @@
 /**
- * Roles of operators; SECURITY.md lists the routes of each. VIEWER reads. SUPPORT helps merchants. FINANCE books
- * top-ups, requests refunds, submits approvals, and stops payouts. ADMIN may do everything, and only ADMIN releases
- * halts, holds and pauses.
+ * VIEWER reads. SUPPORT helps merchants. FINANCE books top-ups, requests refunds, submits approvals, stops payouts.
+ * Only ADMIN releases halts, holds and pauses. SECURITY.md lists the routes of each.
  */
 export const OPERATOR_ROLES = ['VIEWER', 'SUPPORT', 'FINANCE', 'ADMIN'] as const;
 export type OperatorRole = (typeof OPERATOR_ROLES)[number];
 
-/** Sets of roles that may call a route. */
 export const ANYBODY: readonly OperatorRole[] = [...OPERATOR_ROLES];
 export const SUPPORTERS: readonly OperatorRole[] = ['SUPPORT', 'ADMIN'];
 export const TREASURERS: readonly OperatorRole[] = ['FINANCE', 'ADMIN'];

@@ -3,12 +3,12 @@ import type { OperatorRole } from './roles.ts';
 import { integer, object, text, type Of, type Properties, type Schema } from './typed-schema.ts';
 
 /**
- * Kind of a route. READ and LIST change nothing. An ACT is one transaction including its entry in the audit log; so is
- * the start of an EXPORT, which answers CSV.
+ * READ and LIST change nothing. An ACT is one transaction with its audit entry; so is the start of an EXPORT, which
+ * answers CSV.
  */
 export type RouteKind = 'READ' | 'LIST' | 'ACT' | 'EXPORT';
 
-/** One operation of the ops API, from which the router, the client and the OpenAPI document are derived. */
+/** The router, the client and the OpenAPI document are derived from it. */
 export interface OpsRoute {
   readonly kind: RouteKind;
   readonly method: 'GET' | 'POST' | 'PATCH';
@@ -30,9 +30,8 @@ type InputOfParts<R> = (R extends { readonly params: infer P } ? Of<P> : unknown
   (R extends { readonly query: infer Q } ? Of<Q> : unknown) &
   (R extends { readonly body: infer B } ? Of<B> : unknown);
 
-/** Input of an operation: path parameters, query and body in one object. */
+/** Path parameters, query and body in one object. */
 export type InputOf<R extends OpsRoute> = InputOfParts<R>;
-/** `data` of the operation's answer; for a LIST one of its elements. */
 export type AnswerOf<R extends OpsRoute> = Of<R['answer']>;
 
 const NOTHING = {};
@@ -50,13 +49,11 @@ interface RouteDefinition<Params extends Properties, A> {
 const params = <P extends Properties>(properties: P | undefined) =>
   object('Path parameters.', properties ?? (NOTHING as P));
 
-/** Query parameters of a paginated list. */
 const PAGE = {
   limit: integer('Maximum elements of a page.', { minimum: 1, maximum: 200, default: 50 }),
   cursor: text('`nextCursor` of the previous page.', { minLength: 1, maxLength: 200 }),
 };
 
-/** Defines a GET of one object. */
 export function read<
   const P extends `/v1/${string}`,
   A,
@@ -75,7 +72,7 @@ export function read<
   } as const;
 }
 
-/** Defines a GET of a page, newest first; objects added meanwhile do not appear on later pages. */
+/** Newest first; objects added meanwhile do not appear on later pages. */
 export function page<
   const P extends `/v1/${string}`,
   A,
@@ -87,7 +84,6 @@ export function page<
   return { ...rest, kind: 'LIST', method: 'GET', path, params: params(definition.params), query } as const;
 }
 
-/** Defines an operation that changes state. */
 export function act<
   const P extends `/v1/${string}`,
   A,
@@ -109,7 +105,6 @@ export function act<
   } as const;
 }
 
-/** Defines a GET of a CSV file. */
 export function csv<const P extends `/v1/${string}`, Q extends Properties>(
   path: P,
   definition: Omit<RouteDefinition<Record<never, never>, never>, 'answer' | 'params'> & {
@@ -131,7 +126,6 @@ export function csv<const P extends `/v1/${string}`, Q extends Properties>(
   } as const;
 }
 
-/** Builds the schema of an answer with this `data`. */
 export function answerEnvelope(route: Pick<OpsRoute, 'kind' | 'answer'>): JsonSchema {
   if (route.kind !== 'LIST') {
     return {

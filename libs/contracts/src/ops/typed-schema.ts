@@ -2,17 +2,15 @@ import type { JsonSchema } from '../http/schemas.ts';
 
 declare const described: unique symbol;
 
-/** A JSON Schema (2020-12) that carries the type of what it describes, so that both are written once. */
+/** A JSON Schema (2020-12) that carries the type that it describes, so that both are written once. */
 export type Schema<T> = JsonSchema & { readonly [described]?: T };
 
-/** The type that a schema describes. */
 export type Of<S> = S extends { readonly [described]?: infer T } ? Exclude<T, undefined> : never;
 
 export type Properties = Readonly<Record<string, Schema<unknown>>>;
 type OfProperties<P extends Properties> = { readonly [K in keyof P]: Of<P[K]> };
 type OfOptional<P extends Properties> = { readonly [K in keyof P]?: Of<P[K]> };
 
-/** A string; `rules` are further keywords. */
 export const text = (description: string, rules: JsonSchema = {}): Schema<string> => ({
   type: 'string',
   description,
@@ -20,26 +18,25 @@ export const text = (description: string, rules: JsonSchema = {}): Schema<string
 });
 
 /**
- * Excludes control characters (also U+009B, which starts an escape sequence), invisible characters that change the text
- * direction, other line separators, and lone surrogates, which Postgres rejects.
+ * Excludes control characters (also U+009B, which starts an escape sequence), direction marks, other line separators,
+ * and lone surrogates, which Postgres rejects.
  */
 const NO_CONTROLS = '^[^\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}\\ud800-\\udfff]*$';
 
-/** A string that a user enters: bounded, without control characters. */
+/** A string that a user enters. */
 export const words = (description: string, maxLength = 500): Schema<string> =>
   text(description, { minLength: 1, maxLength, pattern: NO_CONTROLS });
 
 export const uuid = (description: string): Schema<string> =>
   text(description, { pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' });
 
-/** A time: ISO 8601 in UTC. */
+/** ISO 8601 in UTC. */
 export const moment = (description: string): Schema<string> => text(description, { format: 'date-time' });
 
-/** A whole number of base units of a token, signed for a balance or posting. */
+/** Whole base units of a token; signed for a balance or posting. */
 export const baseUnitsText = (description: string): Schema<string> =>
   text(`${description} In base units.`, { pattern: '^-?[0-9]{1,78}$' });
 
-/** An amount in display units. */
 export const decimalText = (description: string): Schema<string> =>
   text(description, { pattern: '^-?[0-9]+(\\.[0-9]+)?$', maxLength: 120 });
 
@@ -73,14 +70,14 @@ export const list = <T>(
   ...rules,
 });
 
-/** An object with members that this document does not define, such as the details of a log entry or incident. */
+/** An object whose members this document does not define, such as the details of an incident. */
 export const open = (description: string): Schema<Readonly<Record<string, unknown>>> => ({
   type: 'object',
   description,
   additionalProperties: true,
 });
 
-/** An object with exactly these members; those of `optional` may be left out. */
+/** Exactly these members; those of `optional` may be absent. */
 export function object<P extends Properties, O extends Properties = Record<never, never>>(
   description: string,
   properties: P,

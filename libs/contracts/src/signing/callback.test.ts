@@ -110,7 +110,6 @@ describe('callback envelope', () => {
   });
 
   test('Standard Webhooks headers agree with the reference libraries', () => {
-    // From the tests of the reference libraries.
     const headers = callbackHeaders({
       body: '{"test": 2432232314}',
       dataText: '{}',
@@ -161,7 +160,7 @@ describe('callback envelope', () => {
           headersWith(old)['webhook-signature'],
           headersWith(next)['webhook-signature'],
         ]);
-        // The fields that existing receivers read have not changed.
+        // Existing receivers read these fields.
         expect({ ...both, 'webhook-signature': '', 'X-Signature-Next': '' }).toEqual({
           ...headersWith(old),
           'webhook-signature': '',

@@ -7,7 +7,7 @@ export type CallbackErrorCode =
   /** The data contains values that serialisers write differently; `context` holds `path` and `reason`. Permanent. */
   'CALLBACK_DATA_NOT_PORTABLE';
 
-/** Values allowed in a callback's `data`. Numbers are integers below 2^53; amounts are strings. */
+/** Numbers are integers below 2^53; amounts are strings. */
 export type CallbackValue =
   null | boolean | number | string | readonly CallbackValue[] | { readonly [key: string]: CallbackValue };
 
@@ -18,11 +18,10 @@ const ESCAPED_BY_SOME = /[/<>&'=+`]/;
 const PORTABLE_KEY = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /**
- * Serialises a callback's `data`: compact, keys sorted at every level, printable ASCII (other characters as \uxxxx).
- * Values that serialisers write differently are refused, so that a receiver who parses and serialises the data again in
- * JavaScript, Python (with or without sort_keys), PHP, Go or Java gets exactly the signed text. Beyond ASCII this is
- * not possible: such text verifies over the raw bytes, and with the defaults of Python and PHP. Free text must pass
- * `toPortableText` first.
+ * Compact, keys sorted at every level, printable ASCII (other characters as \uxxxx). Values that serialisers write
+ * differently are rejected, so that a receiver who parses and serialises the data again in JavaScript, Python (with or
+ * without sort_keys), PHP, Go or Java gets exactly the signed text. Text beyond ASCII verifies only over the raw bytes,
+ * and with the defaults of Python and PHP. Free text must pass `toPortableText` first.
  *
  * @throws GatewayError `CALLBACK_DATA_NOT_PORTABLE`: a number that is not an integer below 2^53, one of / < > & ' = + `
  *   in a string, a lone surrogate, a key that is not an identifier, an empty object, or no JSON value at all
@@ -31,19 +30,17 @@ export function serializeCallbackData(data: { readonly [key: string]: CallbackVa
   return serializeObject(data, 'data');
 }
 
-/**
- * Makes text safe for a callback: white space becomes a space, other characters that a serialiser escapes become `-`.
- */
+/** White space becomes a space; other characters that a serialiser escapes become `-`. */
 export function toPortableText(text: string): string {
   return text.replaceAll(/\s+/gu, ' ').replaceAll(/[^ -~]|[/<>&'=+`]/gu, '-');
 }
 
-/** Signs a callback: lower-case hex HMAC-SHA256 of the text of `data`, keyed with the webhook secret. */
+/** Lower-case hex HMAC-SHA256 of the text of `data`. */
 export function signCallback(secret: string, dataText: string): string {
   return signText(secret, dataText);
 }
 
-/** Builds the body of a callback, members in the documented order. `dataText` comes from `serializeCallbackData`. */
+/** Members in the documented order. `dataText` comes from `serializeCallbackData`. */
 export function buildCallbackBody(input: {
   readonly dataText: string;
   /** Id of the event: the same on every attempt. */
@@ -63,7 +60,6 @@ export function buildCallbackBody(input: {
   return `${head.slice(0, -1)},"data":${dataText}}`;
 }
 
-/** Headers of one attempt, besides the content type. */
 export interface CallbackHeaders {
   readonly 'webhook-id': string;
   readonly 'webhook-timestamp': string;
@@ -76,12 +72,12 @@ export interface CallbackHeaders {
 }
 
 /**
- * Builds the headers of a callback: the three of Standard Webhooks 1.0.0, signed over `<id>.<timestamp>.<body>`, and
- * the `sign` and `timestamp` of the body.
+ * The three headers of Standard Webhooks 1.0.0, signed over `<id>.<timestamp>.<body>`, and the body's `sign` and
+ * `timestamp`.
  *
- * While a merchant's secret is being changed, the body's `sign` and `X-Signature` use the current secret, so that a
- * receiver who knows only that one is not affected; `webhook-signature` has a signature of each, as the specification
- * describes for rotation, and `X-Signature-Next` is the `sign` with the next secret.
+ * While a secret is being changed, the body's `sign` and `X-Signature` use the current one, for receivers who know only
+ * that one. `webhook-signature` has one signature of each, as the specification describes; `X-Signature-Next` is the
+ * next `sign`.
  *
  * @throws RangeError if the event id contains a dot, which would make the signed text ambiguous
  */
@@ -91,7 +87,6 @@ export function callbackHeaders(input: {
   readonly dataText: string;
   readonly eventId: string;
   readonly timestampSeconds: number;
-  /** The current secret. */
   readonly secret: string;
   /** The next secret, while the two overlap. */
   readonly nextSecret?: string;
@@ -115,9 +110,8 @@ export function callbackHeaders(input: {
 }
 
 /**
- * Derives the HMAC key from a secret. Standard Webhooks writes a secret as `whsec_` and the key in base64. A secret
- * without that prefix is the key itself, like the format `raw` of the reference libraries; Node accepts a string as key
- * much faster than bytes.
+ * Standard Webhooks writes a secret as `whsec_` and the key in base64; a secret without that prefix is the key itself,
+ * as in the format `raw` of the reference libraries. Node accepts a string as key much faster than bytes.
  */
 function standardWebhooksKey(secret: string): Buffer | string {
   const encoded = /^whsec_(?<key>[A-Za-z0-9+/]+={0,2})$/.exec(secret)?.groups?.['key'];

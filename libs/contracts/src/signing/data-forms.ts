@@ -3,14 +3,14 @@ import { findEdits, findGaps, withoutWhiteSpace, writeText, type Edits } from '.
 import { byCodePoint, layOut, layOutSorted, listKeyOrders, type Layout } from './sort-members.ts';
 import { DIALECTS } from './spelling.ts';
 
-/** A text that the sender may have signed; all forms have the meaning of the received `data`. */
+/** A text that the sender may have signed; every form has the meaning of the received `data`. */
 export interface DataForm {
   /** `as-received`, `compact` or a dialect's name, with `+sorted…` if the keys are sorted. For logs. */
   readonly name: string;
   readonly bytes: Uint8Array;
 }
 
-/** The forms of one body's `data`; each list is built on first use and kept. No list contains a text twice. */
+/** Lists are built on first use and kept. No list contains a text twice. */
 export interface DataForms {
   /** The received bytes and, if different, the tokens without white space between them. */
   literal(): readonly DataForm[];
@@ -19,9 +19,8 @@ export interface DataForms {
 }
 
 /**
- * Limits of the work for one body (measured by measure-signing.ts). They lie far above any request of this API, whose
- * `data` has a dozen members of at most a few hundred bytes. A body beyond a limit is still accepted in the forms that
- * are tried, which always include the received bytes and the tokens without white space.
+ * Limits of the work for one body (measured by measure-signing.ts), far above any request of this API. Beyond a limit
+ * the body is still accepted in the forms that are tried: always the received bytes and the tokens without white space.
  */
 export const FORM_LIMITS = {
   /** Maximum length of received `data` that is respelled and sorted. */
@@ -30,7 +29,7 @@ export const FORM_LIMITS = {
   edits: 1_024,
   /** Maximum members of all objects together that are sorted. */
   members: 64,
-  /** Maximum cost of all respelled forms together, in the units of `COSTS`, about nanoseconds. */
+  /** Of all respelled forms together, in the units of `COSTS`, about nanoseconds. */
   cost: 135_000,
 } as const;
 
@@ -39,7 +38,7 @@ const COSTS = { form: 2_500, byte: 1.1, edit: 14, member: 500 } as const;
 
 const NONE: readonly DataForm[] = [];
 
-/** Creates the forms of the top-level member `data`; none if there is no such member. */
+/** Forms of the top-level member `data`; none if there is no such member. */
 export function createDataForms(document: JsonDocument): DataForms {
   const token = findMember(document, 'data');
   if (token === undefined) return { literal: () => NONE, respelled: () => NONE };
@@ -53,10 +52,8 @@ export function createDataForms(document: JsonDocument): DataForms {
 }
 
 /**
- * Writes the text that all equal `data` have in common: keys sorted by code point at every level, strings spelled as
- * JSON.stringify does, number literals kept, no white space.
- *
- * @throws RangeError if there is no member `data`
+ * The text that all equal `data` have in common: keys sorted by code point at every level, strings as JSON.stringify
+ * spells them, number literals kept, no white space. @throws RangeError if there is no member `data`
  */
 export function canonicalData(document: JsonDocument): Buffer {
   const token = findMember(document, 'data');
@@ -105,7 +102,7 @@ function makeRespelled(
   return forms;
 }
 
-/** The dialects that spell these characters differently from each other; none if there are no such characters.  */
+/** The dialects that spell these characters differently from each other. */
 function listDialects(edits: Edits): readonly { readonly name: string; readonly differences: number }[] {
   if (edits.characters === 0) return [];
   const seen = new Set<number>();

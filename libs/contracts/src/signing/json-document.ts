@@ -1,4 +1,4 @@
-/** Kinds of tokens. A member's key is a separate token, directly before its value. */
+/** A member's key is a separate token, directly before its value. */
 export const TokenKind = {
   object: 0,
   array: 1,
@@ -11,11 +11,11 @@ export const TokenKind = {
 } as const;
 export type TokenKind = (typeof TokenKind)[keyof typeof TokenKind];
 
-/** Traits of a string that serialisers may spell differently; a key or string without a trait has one spelling.  */
+/** Traits of a string that serialisers may spell differently; without a trait it has one spelling. */
 export const StringTrait = {
   /** Contains a backslash escape. */
   escape: 8,
-  /** Contains a raw character that some serialiser escapes: one of / < > & ' = or DEL, or anything beyond ASCII. */
+  /** Contains a raw / < > & ' = or DEL, or anything beyond ASCII: some serialiser escapes it. */
   special: 16,
 } as const;
 
@@ -23,15 +23,15 @@ export const StringTrait = {
 export const TOKEN_STRIDE = 4;
 
 /**
- * A tokenized JSON text. Tokens are in text order, token 0 is the top-level object. Offsets are in bytes. Read it
- * through the functions of this file and of json-value.ts, which own the layout.
+ * Tokens are in text order, token 0 is the top-level object; offsets are in bytes. Only this file and json-value.ts
+ * know the layout.
  */
 export interface JsonDocument {
   /** The received text; not copied, so the caller must not change it. */
   readonly bytes: Buffer;
   readonly tokens: Int32Array;
   readonly tokenCount: number;
-  /** Start and end of every run of white space between tokens, in order. */
+  /** Start and end of each run of white space between tokens. */
   readonly gaps: Int32Array;
   /** Twice the number of runs. */
   readonly gapsLength: number;
@@ -41,7 +41,7 @@ export function kindOf(document: JsonDocument, token: number): TokenKind {
   return ((document.tokens[token * TOKEN_STRIDE] ?? 0) & 7) as TokenKind;
 }
 
-/** The traits of a key or string, a sum of `StringTrait`; 0 for anything else. */
+/** A sum of `StringTrait`. */
 export function traitsOf(document: JsonDocument, token: number): number {
   return (document.tokens[token * TOKEN_STRIDE] ?? 0) & ~7;
 }
@@ -56,12 +56,11 @@ export function endOf(document: JsonDocument, token: number): number {
   return document.tokens[token * TOKEN_STRIDE + 2] ?? 0;
 }
 
-/** Index of the first token after this one and its descendants. */
+/** Index of the token after this one and its descendants. */
 export function afterOf(document: JsonDocument, token: number): number {
   return document.tokens[token * TOKEN_STRIDE + 3] ?? 0;
 }
 
-/** Decodes the text of a key or string. */
 export function decodeString(document: JsonDocument, token: number): string {
   const start = startOf(document, token);
   const end = endOf(document, token);
@@ -72,7 +71,6 @@ export function decodeString(document: JsonDocument, token: number): string {
   return JSON.parse(document.bytes.toString('utf8', start, end)) as string;
 }
 
-/** Finds the token of a top-level member's value; undefined if there is no such member. */
 export function findMember(document: JsonDocument, name: string): number | undefined {
   const end = afterOf(document, 0);
   for (let key = 1; key < end; key = afterOf(document, key + 1)) {

@@ -15,38 +15,34 @@ export interface JsonNumber {
 }
 
 /**
- * An object's members in received order. A Map, because it has no inherited members (a member exists only if it was
- * sent) and keeps integer-like keys in their position, which a plain object does not.
+ * Members in received order. A Map has no inherited members and keeps integer-like keys in their position; a plain
+ * object does neither.
  */
 export type JsonObject = ReadonlyMap<string, JsonValue>;
 
-/** The value of a token: as from JSON.parse, except for numbers and objects. */
+/** As from JSON.parse, except for numbers and objects. */
 export type JsonValue = null | boolean | string | JsonNumber | readonly JsonValue[] | JsonObject;
 
-/** Reads a top-level member's value; undefined if there is no such member. Other members are not decoded. */
+/** Other members are not decoded. */
 export function readMember(document: JsonDocument, name: string): JsonValue | undefined {
   const token = findMember(document, name);
   return token === undefined ? undefined : readToken(document, token);
 }
 
-/** Reads the whole document. */
 export function readEnvelope(document: JsonDocument): JsonObject {
   return readObject(document, 0);
 }
 
-/** The text, if the value is a string. */
 export function asString(value: JsonValue | undefined): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** The literal, if the value is a number. */
 export function asNumberLexeme(value: JsonValue | undefined): string | undefined {
   return isNumber(value) ? value.lexeme : undefined;
 }
 
 /**
- * The number, if the value is written as an integer (no fraction, no exponent) that a double holds exactly. For times
- * and counts, never for money.
+ * Written as an integer (no fraction, no exponent) that a double holds exactly. For times and counts, never for money.
  */
 export function asSafeInteger(value: JsonValue | undefined): number | undefined {
   const lexeme = asNumberLexeme(value);
@@ -56,12 +52,10 @@ export function asSafeInteger(value: JsonValue | undefined): number | undefined 
   return integer === 0 ? 0 : integer;
 }
 
-/** The members, if the value is an object. */
 export function asObject(value: JsonValue | undefined): JsonObject | undefined {
   return value instanceof Map ? value : undefined;
 }
 
-/** The elements, if the value is an array. */
 export function asArray(value: JsonValue | undefined): readonly JsonValue[] | undefined {
   return Array.isArray(value) ? (value as readonly JsonValue[]) : undefined;
 }

@@ -1,8 +1,7 @@
 /**
- * Measures the worst-case cost of verifying one body:
- * `node --conditions=source libs/contracts/src/signing/measure-signing.ts`. Each body is hostile in its own way,
- * and the signature is wrong, so that every form is tried. Prints the median and the 99th percentile in microseconds
- * for tokenizing, and for building all forms and comparing their signatures.
+ * Worst-case cost of verifying one body: `node --conditions=source libs/contracts/src/signing/measure-signing.ts`. The
+ * signature of each hostile body is wrong, so that every form is tried. Prints median and 99th percentile in
+ * microseconds for tokenizing, and for building all forms and comparing their signatures.
  */
 import { createDataForms } from './data-forms.ts';
 import { tokenizeJson } from './tokenize-json.ts';
@@ -13,18 +12,16 @@ const ROUNDS = 400;
 const TOKEN = 'dev-merchant-token';
 const WRONG_SIGN = 'ab'.repeat(32);
 
-/** Wraps `data` in an envelope. */
 function envelope(data: string): Buffer {
   return Buffer.from(`{"sign":"${WRONG_SIGN}","timestamp":1700000000,"nonce":"n-1","data":${data}}`, 'utf8');
 }
 
-/** `data` with one string that repeats the text up to the length. */
 function oneString(text: string, dataBytes = BODY_BYTES - 140): Buffer {
   const times = Math.floor((dataBytes - 10) / Buffer.byteLength(text));
   return envelope(`{"text":"${text.repeat(times)}"}`);
 }
 
-/** `data` with `count` members in reverse order, each built by `member`. */
+/** In reverse order, so that sorting has work. */
 function members(count: number, member: (index: number) => string): Buffer {
   return envelope(`{${Array.from({ length: count }, (_, index) => member(count - 1 - index)).join(',')}}`);
 }

@@ -36,7 +36,7 @@ function meaningOf(body: Buffer): string {
   return JSON.stringify(parsed.members.find(([key]) => key === 'data')?.[1]);
 }
 
-/** Reads the same with this project's parser. */
+/** The same with this project's parser. */
 function ownMeaning(value: JsonValue | undefined): unknown {
   const members = asObject(value);
   if (members !== undefined) {
@@ -52,13 +52,13 @@ function expectSame(left: unknown, right: unknown): void {
   if (left !== right) expect(left).toBe(right);
 }
 
-/** Changes a body in which each character is one byte. `at` and `to` are fractions of its length. */
+/** The body has one byte per character. `at` and `to` are fractions of its length. */
 type Mutation = (body: string, at: number, to: number, byte: number) => string;
 
 const splice = (body: string, at: number, remove: number, insert: string): string =>
   body.slice(0, at) + insert + body.slice(at + remove);
 const latin = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
-/** The first match of the pattern from the position on, or else the first match. */
+/** The first match from the position on, or else the first match. */
 function nextMatch(body: string, pattern: RegExp, at: number): RegExpExecArray | null {
   const matches = [...body.matchAll(pattern)];
   return matches.find((match) => match.index >= at) ?? matches[0] ?? null;

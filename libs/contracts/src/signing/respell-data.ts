@@ -2,19 +2,18 @@ import { afterOf, endOf, startOf, traitsOf, type JsonDocument } from './json-doc
 import type { Layout } from './sort-members.ts';
 import { differencesOn, MAX_SPELLED_BYTES, readCodePoint, spelledLength, writeSpelled } from './spelling.ts';
 
-/** Places of the text to rewrite: white space, which is dropped, or a character, which is spelled. */
+/** Places to rewrite: white space, which is dropped, or a character, which is spelled. */
 export interface Edits {
   readonly starts: readonly number[];
   readonly ends: readonly number[];
   /** The character, or -1 for white space. */
   readonly codePoints: readonly number[];
-  /** Number of entries that are characters. */
   readonly characters: number;
   /** Sum of the differences that these characters can show. */
   readonly differences: number;
 }
 
-/** Copies the token without the white space between its tokens; undefined if there is none. */
+/** Undefined if there is no white space. */
 export function withoutWhiteSpace(document: JsonDocument, root: number): Buffer | undefined {
   const { bytes, gaps, gapsLength } = document;
   let from = startOf(document, root);
@@ -32,7 +31,6 @@ export function withoutWhiteSpace(document: JsonDocument, root: number): Buffer 
   return target.subarray(0, copyRun(bytes, from, end, target, at));
 }
 
-/** Finds the white space between the tokens below this one. */
 export function findGaps(document: JsonDocument, root: number): Edits {
   const starts: number[] = [];
   const ends: number[] = [];
@@ -48,10 +46,7 @@ export function findGaps(document: JsonDocument, root: number): Edits {
   return { starts, ends, codePoints, characters: 0, differences: 0 };
 }
 
-/**
- * Finds the white space and every character that serialisers may spell in more than one way; undefined if there are
- * more than `limit`.
- */
+/** White space, and characters that serialisers may spell in several ways; undefined if more than `limit`. */
 export function findEdits(document: JsonDocument, root: number, limit: number): Edits | undefined {
   const gaps = findGaps(document, root);
   if (gaps.starts.length > limit) return undefined;
@@ -78,7 +73,6 @@ export function findEdits(document: JsonDocument, root: number, limit: number): 
   return { starts, ends, codePoints, characters: codePoints.length - gap, differences };
 }
 
-/** Writes the layout with the edits applied, spelling characters as a dialect with these differences. */
 export function writeText(bytes: Buffer, layout: Layout, edits: Edits, differences: number): Buffer {
   const { starts, ends, codePoints } = edits;
   let length = edits.characters * MAX_SPELLED_BYTES;
@@ -102,7 +96,7 @@ export function writeText(bytes: Buffer, layout: Layout, edits: Edits, differenc
   return target.subarray(0, at);
 }
 
-/** Records the characters of a key or string, and returns the differences they can show. */
+/** Returns the differences that the characters can show. */
 function pushCharacters(
   document: JsonDocument,
   token: number,

@@ -43,16 +43,12 @@ function isIntegerLike(key: string): boolean {
   return /^(?:0|[1-9]\d{0,9})$/.test(key) && Number(key) < 0xffff_ffff;
 }
 
-/** A key order that a serialiser may have used. */
 export interface NamedKeyOrder {
   readonly name: string;
   readonly order: KeyOrder;
 }
 
-/**
- * Counts the members below the token, and lists the orders that can differ on these keys: none if there are more
- * members than `limit`.
- */
+/** Orders that can differ on the keys below the token; none if there are more members than `limit`. */
 export function listKeyOrders(
   document: JsonDocument,
   root: number,
@@ -76,15 +72,14 @@ export function listKeyOrders(
   return { members, orders };
 }
 
-/** Ranges of a document's bytes (start, end, start, end, …) whose concatenation is a text. */
+/** Byte ranges of a document (start, end, start, end, …) whose concatenation is a text. */
 export type Layout = readonly number[];
 
-/** Lays out the token unchanged. */
 export function layOut(document: JsonDocument, token: number): Layout {
   return [startOf(document, token), endOf(document, token)];
 }
 
-/** Lays out the token with the members of every object in the order; a single range if they already are. */
+/** A single range if all objects are in the order already. */
 export function layOutSorted(document: JsonDocument, token: number, order: KeyOrder): Layout {
   const layout: number[] = [];
   appendSorted(document, token, order, layout);
@@ -109,8 +104,7 @@ function appendSorted(document: JsonDocument, token: number, order: KeyOrder, la
     appendRange(layout, start, end);
     return;
   }
-  // Brackets and the comma after each position stay in place, so that neighbouring members that keep their
-  // positions
+  // Brackets and the comma after each position stay in place, so that neighbouring members that keep their positions
   // merge into one range.
   appendRange(layout, start, startOf(document, first));
   for (const [place, child] of sorted.entries()) {
@@ -124,7 +118,6 @@ function appendSorted(document: JsonDocument, token: number, order: KeyOrder, la
   appendRange(layout, endOfChild(document, kind, last), end);
 }
 
-/** Lists the keys of an object or the elements of an array. */
 function listChildren(document: JsonDocument, token: number): number[] {
   const children: number[] = [];
   const end = afterOf(document, token);

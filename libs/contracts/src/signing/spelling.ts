@@ -1,7 +1,7 @@
 /**
- * The ways in which serialisers spell the characters of a string. They differ in only nine points; each is a bit, set
- * if the serialiser differs from JSON.stringify. JSON.stringify escapes only the quotation mark, the backslash and the
- * control characters, with the short escapes \b \t \n \f \r and lower-case hex digits.
+ * How serialisers spell the characters of a string. They differ in nine points; each is a bit, set if the serialiser
+ * differs from JSON.stringify. That escapes only the quotation mark, the backslash and control characters, with the
+ * short escapes \b \t \n \f \r and lower-case hex digits.
  */
 const Difference = {
   /** `/` as `\/`. */
@@ -26,16 +26,16 @@ const Difference = {
 
 const ASCII_ONLY = Difference.nonAscii | Difference.lineSeparators;
 
-/** A serialiser's spelling of strings, as a sum of `Difference`. */
+/** `differences` is a sum of `Difference`. */
 export interface Dialect {
   readonly name: string;
   readonly differences: number;
 }
 
 /**
- * The accepted serialisers, the most common first. Each is recorded with its real serialiser in
- * test-vectors/signatures.json. The first also covers Python with ensure_ascii=False, the sixth Gson with
- * disableHtmlEscaping and Go from 1.22 on with SetEscapeHTML(false).
+ * The most common first; test-vectors/signatures.json records each with its real serialiser. The first also covers
+ * Python with ensure_ascii=False, the sixth Gson with disableHtmlEscaping and Go from 1.22 on with
+ * SetEscapeHTML(false).
  */
 export const DIALECTS: readonly Dialect[] = [
   { name: 'javascript', differences: 0 },
@@ -59,13 +59,13 @@ const LOWER_HEX = Buffer.from('0123456789abcdef', 'latin1');
 const UPPER_HEX = Buffer.from('0123456789ABCDEF', 'latin1');
 const BACKSLASH = 0x5c;
 
-/** Letters of the short escapes of control characters, 0 if there is none. */
+/** 0 where there is no short escape. */
 const SHORT_ESCAPES = Uint8Array.from({ length: 32 }, (_, code) => {
   const at = '\b\t\n\f\r'.indexOf(String.fromCharCode(code));
   return at < 0 ? 0 : 'btnfr'.charCodeAt(at);
 });
 
-/** The differences that a text with this character can show; dialects that agree on them spell it alike. */
+/** Differences that a text with this character can show; dialects that agree on them spell it alike. */
 export function differencesOn(codePoint: number): number {
   if (codePoint >= 0x80) {
     if (codePoint === 0x2028 || codePoint === 0x2029) return Difference.lineSeparators;
@@ -96,14 +96,14 @@ function printableDifference(codePoint: number): number {
   }
 }
 
-/** Tells whether an escape has a hex digit that is a letter; surrogate pairs always do. */
+/** Surrogate pairs always do. */
 function hasHexLetter(codePoint: number): boolean {
   if (codePoint > 0xffff) return true;
   for (let rest = codePoint; rest > 0; rest >>= 4) if ((rest & 15) > 9) return true;
   return false;
 }
 
-/** Writes the character in the dialect's spelling and returns the offset after it. */
+/** Returns the offset after the character. */
 export function writeSpelled(target: Uint8Array, at: number, codePoint: number, differences: number): number {
   if (codePoint >= 0x80) {
     const escapes =
@@ -154,7 +154,7 @@ function writeUnit(target: Uint8Array, at: number, unit: number, digits: Uint8Ar
   return at + 6;
 }
 
-/** Writes the character in UTF-8 and returns the offset after it. */
+/** Returns the offset after the character. */
 export function writeUtf8(target: Uint8Array, at: number, codePoint: number): number {
   let next = at;
   if (codePoint < 0x80) {
@@ -175,7 +175,7 @@ export function writeUtf8(target: Uint8Array, at: number, codePoint: number): nu
   return next;
 }
 
-/** Reads the code point at `at` of a validated text, raw or escaped. `spelledLength` gives its number of bytes. */
+/** At `at` of a validated text, raw or escaped. `spelledLength` gives its number of bytes. */
 export function readCodePoint(bytes: Uint8Array, at: number): number {
   const lead = bytes[at] ?? 0;
   if (lead === BACKSLASH) return readEscaped(bytes, at);
@@ -187,7 +187,7 @@ export function readCodePoint(bytes: Uint8Array, at: number): number {
   return ((lead & 7) << 18) | (second << 12) | (third << 6) | ((bytes[at + 3] ?? 0) & 63);
 }
 
-/** Number of bytes of the character at `at` that `readCodePoint` returned. */
+/** Bytes of the character at `at` that `readCodePoint` returned. */
 export function spelledLength(bytes: Uint8Array, at: number, codePoint: number): number {
   if (bytes[at] === BACKSLASH) {
     if (bytes[at + 1] !== 0x75) return 2;

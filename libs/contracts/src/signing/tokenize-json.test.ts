@@ -16,7 +16,6 @@ import { MAX_JSON_DEPTH, MAX_JSON_VALUES, tokenizeJson } from './tokenize-json.t
 const read = (text: string): ReadonlyMap<string, JsonValue> =>
   readEnvelope(tokenizeJson(Buffer.from(text, 'utf8')));
 
-/** Converts to what JSON.parse returns. */
 function toPlain(value: JsonValue): unknown {
   const members = asObject(value);
   if (members !== undefined) {

@@ -7,9 +7,9 @@ export type TokenizeErrorCode =
   /** The body is not one strict JSON object; `context` holds `offset` (in bytes) and `reason`. Permanent. */
   'BODY_NOT_JSON';
 
-/** Maximum nesting of objects and arrays, including the top-level object. */
+/** Nesting of objects and arrays, including the top-level object. */
 export const MAX_JSON_DEPTH = 16;
-/** Maximum values of a document: objects, arrays and their contents, including the top-level object but not keys. */
+/** Objects, arrays and their contents, including the top-level object but not keys. */
 export const MAX_JSON_VALUES = 4_096;
 
 const QUOTE = 0x22;
@@ -42,7 +42,7 @@ const SHORT_ESCAPES = Uint8Array.from({ length: 256 }, (_, byte) =>
 
 interface Cursor {
   readonly bytes: Buffer;
-  /** The bytes as one character each; slicing it gives comparable keys cheaply. */
+  /** One character per byte; slicing it gives comparable keys cheaply. */
   readonly text: string;
   at: number;
   tokens: Int32Array;
@@ -50,17 +50,14 @@ interface Cursor {
   gaps: Int32Array;
   gapsLength: number;
   values: number;
-  /** Buffer for unescaping keys. */
   scratch: Buffer | undefined;
 }
 
 /**
- * Parses a raw request body as strict JSON: valid UTF-8 without a byte order mark, RFC 8259, a single object at the top
- * level, no duplicate key in an object (compared unescaped), no key `__proto__`, no lone surrogate, bounded depth and
- * number of values. Everything that two parsers could read differently is rejected, so that the signature covers only
- * one meaning. Runs in linear time; the caller limits the length.
- *
- * @throws GatewayError `BODY_NOT_JSON`
+ * Strict JSON: valid UTF-8 without a byte order mark, RFC 8259, one object at the top level, no duplicate key in an
+ * object (compared unescaped), no key `__proto__`, no lone surrogate, bounded depth and number of values. Rejects
+ * everything that two parsers could read differently, so that a signature covers one meaning. Linear time; the caller
+ * limits the length. @throws GatewayError `BODY_NOT_JSON`
  */
 export function tokenizeJson(body: Buffer): JsonDocument {
   if (!isUtf8(body)) refuse(firstInvalidUtf8(body), 'not valid UTF-8');
@@ -92,7 +89,7 @@ function refuse(offset: number, reason: string): never {
   });
 }
 
-/** Offset at which decoding with replacement characters first differs from the bytes. */
+/** Where decoding with replacement characters first differs from the bytes. */
 function firstInvalidUtf8(body: Buffer): number {
   const replaced = Buffer.from(body.toString('utf8'), 'utf8');
   let offset = 0;
@@ -178,7 +175,7 @@ function readObject(cursor: Cursor, depth: number): void {
   closeToken(cursor, token);
 }
 
-/** Reads a key, the colon and the white space around it; returns the unescaped key, one character per byte. */
+/** Also reads the colon and white space around it. Returns the key unescaped, one character per byte. */
 function readKey(cursor: Cursor): string {
   const start = cursor.at;
   if (cursor.bytes[start] !== QUOTE) refuse(start, 'a key was expected');
@@ -193,7 +190,7 @@ function readKey(cursor: Cursor): string {
   return key;
 }
 
-/** Unescapes the key between `start` and the cursor, one character per byte. */
+/** One character per byte. */
 function unescapeKey(cursor: Cursor, start: number): string {
   const { bytes } = cursor;
   const end = cursor.at - 1;
@@ -220,7 +217,7 @@ function readArray(cursor: Cursor, depth: number): void {
   closeToken(cursor, token);
 }
 
-/** Steps past the separator after a member or element: true past the closing bracket, false past a comma. */
+/** Reads the separator after an element: true for the closing bracket, false for a comma. */
 function endsHere(cursor: Cursor, closing: number): boolean {
   skipWhiteSpace(cursor);
   const byte = cursor.bytes[cursor.at];
@@ -238,7 +235,6 @@ function readWord(cursor: Cursor, kind: TokenKind, word: string): void {
   closeToken(cursor, token);
 }
 
-/** Reads a string and returns its traits. */
 function readString(cursor: Cursor, kind: TokenKind): number {
   const { bytes } = cursor;
   const start = cursor.at;
@@ -246,7 +242,7 @@ function readString(cursor: Cursor, kind: TokenKind): number {
   let traits = 0;
   let at = start + 1;
   for (;;) {
-    // Past the end the byte and its table entry are undefined, which leads to the rejection below.
+    // Past the end both are undefined, which leads to the rejection below.
     const byte = bytes[at] ?? 0;
     const found = STRING_BYTES[byte] ?? STOP;
     if (found !== STOP) {
@@ -264,7 +260,7 @@ function readString(cursor: Cursor, kind: TokenKind): number {
   return traits;
 }
 
-/** Offset after the escape at `at`; a surrogate pair counts as one. */
+/** A surrogate pair counts as one escape. */
 function skipEscape(bytes: Buffer, at: number): number {
   const letter = bytes[at + 1];
   if (letter !== LETTER_U) {
@@ -309,7 +305,7 @@ function readNumber(cursor: Cursor): void {
   closeToken(cursor, token);
 }
 
-/** Offset after one or more digits. */
+/** At least one digit. */
 function skipDigits(bytes: Buffer, from: number, start: number): number {
   let at = from;
   for (let byte = bytes[at] ?? 0; byte >= ZERO && byte <= 0x39; byte = bytes[at] ?? 0) at += 1;

@@ -4,17 +4,15 @@ import { canonicalData, type DataForm, type DataForms } from './data-forms.ts';
 import type { JsonDocument } from './json-document.ts';
 
 export type SigningErrorCode =
-  /** A key is empty, so that anyone could sign. Permanent: a configuration error. */
+  /** With an empty key any client could sign. Permanent: a configuration error. */
   'SIGNING_KEY_EMPTY';
 
-/** Result of a verification; `form` is the name of the matching form (`DataForm.name`, for logs). */
+/** `form` is the name of the matching form, for logs. */
 export type SignatureVerdict = { readonly ok: true; readonly form: string } | { readonly ok: false };
 
 /**
- * Verifies a request of signature version 1: `sign` is the hex HMAC-SHA256, keyed with the merchant token, of any of
- * the forms of `data`. All forms have the meaning that was parsed, so a signature never covers another.
- *
- * @throws GatewayError `SIGNING_KEY_EMPTY`
+ * Signature version 1: `sign` is the hex HMAC-SHA256, keyed with the merchant token, of any form of `data`. All forms
+ * have the parsed meaning, so a signature never covers another. @throws GatewayError `SIGNING_KEY_EMPTY`
  */
 export function verifyDataSignature(input: {
   readonly forms: DataForms;
@@ -31,10 +29,9 @@ export function verifyDataSignature(input: {
 }
 
 /**
- * Verifies a request of signature version 2: the message is timestamp, nonce, path and `data` (as received or without
- * white space), joined by dots. The message is unambiguous: the timestamp has no dot, and no other part after
- * `.<path>.` that runs to the end is a JSON object, because from inside a string of `data` to the end the number of
- * quotation marks is odd.
+ * Signature version 2: the message is timestamp, nonce, path and `data` (as received or without white space), joined by
+ * dots. It is unambiguous: the timestamp has no dot, and no other part after `.<path>.` that runs to the end is a JSON
+ * object, because from inside a string of `data` to the end the number of quotation marks is odd.
  *
  * @throws GatewayError `SIGNING_KEY_EMPTY`
  */
@@ -57,17 +54,17 @@ export function verifyRequestSignature(input: {
   );
 }
 
-/** Lower-case hex HMAC-SHA256 of a text in UTF-8. */
+/** Lower-case hex HMAC-SHA256. */
 export function signText(key: string, text: string | Uint8Array): string {
   return hmac(key).update(text).digest('hex');
 }
 
-/** Signs an order id, as merchants do for the GET endpoints. Lower-case hex. */
+/** As merchants do for the GET endpoints. Lower-case hex. */
 export function signOrderId(token: string, orderId: string): string {
   return signText(token, orderId);
 }
 
-/** Signs a payment link, as only the gateway does. Lower-case hex. Not valid for GET status. */
+/** Only the gateway signs payment links. Lower-case hex. Not valid for GET status. */
 export function signPaymentLink(token: string, orderId: string): string {
   return signText(token, linkMessage(orderId));
 }
@@ -78,15 +75,11 @@ interface OrderSignature {
   readonly sign: string;
 }
 
-/**
- * Verifies `signOrderId` in constant time. A text with a brace never verifies: it is not an order id, and the messages
- * of all other endpoints contain one.
- */
+/** Constant time. A text with a brace is no order id, and the messages of all other endpoints contain one. */
 export function verifyOrderIdSignature({ token, orderId, sign }: OrderSignature): boolean {
   return !orderId.includes('{') && verifyText(token, orderId, sign);
 }
 
-/** Verifies `signPaymentLink` in constant time. */
 export function verifyPaymentLinkSignature({ token, orderId, sign }: OrderSignature): boolean {
   return verifyText(token, linkMessage(orderId), sign);
 }
@@ -102,16 +95,14 @@ function verifyText(token: string, text: string, sign: string): boolean {
 }
 
 /**
- * Lower-case hex SHA-256 of `canonicalData`: equal for all bodies that one signature covers, and only for those.
- * Identifies a payout without an order id.
- *
- * @throws RangeError if there is no member `data`
+ * Lower-case hex SHA-256 of `canonicalData`: equal for exactly the bodies that one signature covers. Identifies a
+ * payout without an order id. @throws RangeError if there is no member `data`
  */
 export function canonicalDataHash(document: JsonDocument): string {
   return createHash('sha256').update(canonicalData(document)).digest('hex');
 }
 
-/** Compares the digests of all forms in constant time, without stopping early, so that timing leaks no information. */
+/** Constant time over all forms, so that timing leaks no information. */
 function matchAny(
   forms: readonly DataForm[],
   expected: Buffer,

@@ -8,7 +8,6 @@ const STOLEN = PAYOUT.replace(
   '0x8617E340B3D01FA5F11F306F4090FD50E238070D',
 );
 
-/** Bodies made by hand: attacks, mistakes and edge cases of accepted bodies. */
 export function makeAttacks(token: string): readonly RequestVector[] {
   const hmac = (text: string | Buffer): string => createHmac('sha256', token).update(text).digest('hex');
   const envelope = (sign: string, members: string): string =>
@@ -36,7 +35,7 @@ export function makeAttacks(token: string): readonly RequestVector[] {
 
 type AddOther = (expect: 'accepted' | 'refused', name: string, data: string, members: string) => void;
 
-/** Bodies with another meaning than the signed one. */
+/** The meaning differs from the signed one. */
 function addOtherData(other: AddOther): void {
   other('refused', 'another-address', PAYOUT, `"data":${STOLEN}`);
   other('refused', 'another-amount', PAYOUT, `"data":${PAYOUT.replace('12.5', '12.6')}`);
@@ -81,7 +80,7 @@ function addOtherData(other: AddOther): void {
   other('refused', 'no-data', PAYOUT, '"memo":1');
 }
 
-/** Bodies with the signed meaning, in a spelling that no accepted serialiser produces. */
+/** The signed meaning, in a spelling that no accepted serialiser produces. */
 function addOtherSpellings(other: AddOther): void {
   const spaced = PAYOUT.replaceAll(/[,:](?=["\d])/g, '\n $& \t\r');
   other('accepted', 'white-space', PAYOUT, ` \n"data"\t:\r ${spaced} `);
@@ -98,7 +97,7 @@ function addOtherSpellings(other: AddOther): void {
   other('accepted', 'upper-case-hex', '{"a":"\\u00e9"}', '"data":{"a":"\\u00E9"}');
 }
 
-/** Bodies that a strict parser rejects, although the signature is correct where one exists. */
+/** A strict parser rejects these, although the signature is correct where one exists. */
 function addBrokenText(
   signed: (expect: 'accepted' | 'refused', name: string, data: string) => void,
   refused: (name: string, body: string | Buffer) => void,

@@ -4,7 +4,7 @@ import { makeAttacks } from './attacks.ts';
 import type { Serialiser } from './run-serialisers.ts';
 import type { CallbackVector, OrderIdVector, RequestVector, Version2Vector } from './vector-file.ts';
 
-/** Signed texts that are not compact JSON as documented: they contain white space, the body does not. */
+/** Signed with white space, which the body does not have: not compact JSON as documented. */
 const REFUSED = new Set([
   'javascript/hostile/pretty-signed',
   'python/hostile/spaced-signed',
@@ -12,13 +12,11 @@ const REFUSED = new Set([
   'go-1.21/usual/newline-signed',
 ]);
 
-/** The token that signs all requests. */
 export async function readToken(): Promise<string> {
   const text = await readFile(new URL('payloads.json', import.meta.url), 'utf8');
   return (JSON.parse(text) as { readonly token: string }).token;
 }
 
-/** Collects the vectors of one real serialiser by running it. */
 export async function collectFrom(serialiser: Serialiser): Promise<readonly RequestVector[]> {
   const made = (await serialiser.run()) as readonly Omit<RequestVector, 'expect'>[];
   return made.map(({ name, serialiser: call, sign, body = '' }) => ({
@@ -30,7 +28,6 @@ export async function collectFrom(serialiser: Serialiser): Promise<readonly Requ
   }));
 }
 
-/** Collects the vectors that need no other serialiser. */
 export function collectByHand(token: string): {
   readonly requests: readonly RequestVector[];
   readonly version2: readonly Version2Vector[];

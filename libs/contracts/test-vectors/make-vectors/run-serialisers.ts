@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 export interface Serialiser {
   readonly name: string;
   /**
-   * Runs the generator: `again` with a text on standard input, else to create the vectors. Returns the parsed output.
+   * `again` passes a text on standard input; without it the generator creates the vectors. Returns the parsed output.
    */
   readonly run: (input?: { readonly again: string }) => Promise<unknown>;
 }
@@ -15,7 +15,7 @@ const RUN_TIMEOUT_MS = 240_000;
 const FOLDER = fileURLToPath(new URL('.', import.meta.url));
 const JARS = `${FOLDER}java/.local/jars`;
 
-/** Runs a program in a subfolder of this one and returns its output. */
+/** In a subfolder of this one. */
 function execute(program: string, args: readonly string[], folder = '', input = ''): Promise<string> {
   return new Promise((resolve, reject) => {
     const options = { cwd: `${FOLDER}${folder}`, timeout: RUN_TIMEOUT_MS, maxBuffer: 16 << 20 };
@@ -51,7 +51,7 @@ function serialiser(
   };
 }
 
-/** Tells whether Jackson and Gson are available; fetches them once, which needs Maven and its repository. */
+/** Fetches them once, which needs Maven and its repository. */
 async function hasJars(): Promise<boolean> {
   const isThere = await access(JARS).then(
     () => true,
@@ -69,8 +69,7 @@ async function hasJars(): Promise<boolean> {
 }
 
 /**
- * Lists the serialisers that this machine can run: Node.js always, the others if their runtime is installed.
- *
+ * Node.js always, the others if their runtime is installed.
  * @param olderGo a second go binary, of 1.21 or before, whose vectors are named `go-1.21/…`
  */
 export async function listSerialisers(olderGo?: string): Promise<readonly Serialiser[]> {

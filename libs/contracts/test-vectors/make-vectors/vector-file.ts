@@ -1,10 +1,9 @@
-/** One request: the body exactly as sent, and whether its signature verifies with the file's token. */
+/** The body exactly as sent, and whether its signature verifies with the file's token. */
 export interface RequestVector {
   readonly name: string;
-  /** The program that created the signed text and the body. */
   readonly serialiser: string;
   readonly expect: 'accepted' | 'refused';
-  /** The envelope's `sign`, repeated because not every rejected body can be parsed. */
+  /** Repeated because not every rejected body can be parsed. */
   readonly sign: string;
   readonly body?: string;
   /** Replaces `body` if it is not text. */
@@ -15,14 +14,12 @@ export interface Version2Vector extends RequestVector {
   readonly path: string;
 }
 
-/** One GET request: the signature of an order id. */
 export interface OrderIdVector {
   readonly orderId: string;
   readonly sign: string;
   readonly expect: 'accepted' | 'refused';
 }
 
-/** One callback as sent by the gateway: `data` serialised, signed and put into the envelope. */
 export interface CallbackVector {
   readonly name: string;
   readonly secret: string;
@@ -34,7 +31,7 @@ export interface CallbackVector {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Content of signatures.json: vectors that a client or another implementation must agree with. */
+/** signatures.json: vectors that a client or another implementation must agree with. */
 export interface VectorFile {
   readonly about: string;
   readonly token: string;
