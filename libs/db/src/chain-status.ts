@@ -3,7 +3,7 @@ import type { Chain } from '@opentill/domain/chains';
 import type { ChainState, ChainStatus } from '@opentill/domain/chain-status';
 import type { Db, Tx } from './database.ts';
 
-/** Services that report a chain's state. A policy limits each role to its own rows. */
+/** A row policy limits each to its own rows. */
 export type StatusReporter = 'SCANNER' | 'SIGNER';
 
 export interface ChainStatusRow extends ChainStatus {
@@ -14,9 +14,9 @@ export interface ChainStatusRow extends ChainStatus {
 }
 
 /**
- * Writes the state of a chain. The caller checks its lease in the same transaction. `STARTING` does not replace a
- * halt, because no payout may be signed between a restart and the first round. `FAILING` and `PAUSED` do not
- * replace `LEFT_OUT`, because they do not prove that the chain passes its start-up checks.
+ * The caller checks its lease in the same transaction. `STARTING` does not replace a halt: no payout may be signed
+ * between a restart and the first round. `FAILING` and `PAUSED` do not replace `LEFT_OUT`: they do not prove that the
+ * chain passes its start-up checks.
  */
 export async function writeChainStatus(
   tx: Tx,
@@ -43,7 +43,7 @@ export async function readChainStatuses(db: Db): Promise<readonly ChainStatusRow
   return rows;
 }
 
-/** State that the scanner reported; undefined before its first report. */
+/** Undefined before the scanner's first report. */
 export async function readScannedStatus(db: Db, chain: Chain): Promise<ChainStatus | undefined> {
   const { rows } = await sql<{ state: ChainState; reason: string | null; detail: string | null }>`
     select state, reason, detail from chain_status where chain = ${chain} and service = 'SCANNER'`.execute(

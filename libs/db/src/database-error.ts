@@ -1,10 +1,10 @@
 import { GatewayError } from '@opentill/domain/gateway-error';
 
 /**
- * - `DATABASE_UNAVAILABLE`: not reachable, shutting down, out of connections or too slow. The transaction may or
- * may not have been committed, so a retry needs a natural key. Retryable.
- * - `DATABASE_CONFLICT`: a deadlock, a serialization failure, a lock timeout, or a prepared statement that is
- * invalid because its tables were altered. Rolled back. Retryable.
+ * - `DATABASE_UNAVAILABLE`: not reachable, shutting down, out of connections or too slow. The transaction may have been
+ *   committed, so a retry needs a natural key. Retryable.
+ * - `DATABASE_CONFLICT`: a deadlock, serialization failure, lock timeout, or a prepared statement made invalid by
+ *   altered tables. Rolled back. Retryable.
  * - `DATABASE_CONSTRAINT`: a constraint rejects the row; context has `constraint`, `table`, `sqlState`. Permanent.
  * - `DATABASE_FORBIDDEN`: the role lacks the permission. Permanent.
  * - `DATABASE_VALUE_UNREADABLE`: a stored number does not fit its type in code. Permanent.
@@ -25,7 +25,6 @@ interface PgFields {
   readonly severity?: unknown;
 }
 
-/** Socket and DNS errors as Node reports them. */
 const NETWORK_CODES = /^(ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|ENOTFOUND|EAI_|EADDR|ERR_SOCKET|ERR_STREAM|ENOENT)/;
 /** Errors of pg without a code when the connection or the pool failed. */
 const DRIVER_MESSAGES =
@@ -68,7 +67,7 @@ function codeOf(error: unknown, sqlState: string | undefined): DatabaseErrorCode
 
 const PERMANENT: ReadonlySet<DatabaseErrorCode> = new Set(['DATABASE_CONSTRAINT', 'DATABASE_FORBIDDEN']);
 
-/** Converts an error of pg to a GatewayError. Returns a GatewayError unchanged. */
+/** Returns a GatewayError unchanged. */
 export function translateDatabaseError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   const sqlState = sqlStateOf(error);
@@ -88,15 +87,11 @@ export function translateDatabaseError(error: unknown): GatewayError {
 /** 26000 and 42P05: client and server disagree about the prepared statements of this connection. */
 const MIXED_UP_STATES = new Set(['26000', '42P05']);
 
-/**
- * True if a prepared statement is invalid because its tables were altered. Every connection that prepared it
- * earlier rejects it permanently.
- */
+/** The statement's tables were altered. Every connection that prepared it earlier rejects it permanently. */
 export function isPlanOutdated(error: unknown): boolean {
   return sqlStateOf(error) === '0A000' && /cached plan must not change/.test((error as Error).message);
 }
 
-/** True if the connection must not be used after this error. */
 export function breaksConnection(error: unknown): boolean {
   const sqlState = sqlStateOf(error);
   if (isPlanOutdated(error) || MIXED_UP_STATES.has(sqlState ?? '')) return true;
@@ -104,12 +99,11 @@ export function breaksConnection(error: unknown): boolean {
   return (error as PgFields).severity === 'FATAL' || sqlState.startsWith('08');
 }
 
-/** True if the database was unreachable or did not answer in time; false if it rejected a statement. */
+/** Unreachable, or no answer in time; false if it rejected a statement. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   return error instanceof GatewayError && error.code === 'DATABASE_UNAVAILABLE';
 }
 
-/** True if the error is a violation of this constraint. */
 export function violates(error: unknown, constraint: string): boolean {
   return (
     error instanceof GatewayError &&

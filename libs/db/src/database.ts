@@ -24,9 +24,8 @@ export type Tx = Transaction<Tables>;
 export interface DatabaseOptions {
   /** postgres://role@host:port/database */
   readonly url: string;
-  /** Shown in pg_stat_activity. */
   readonly applicationName: string;
-  /** Maximum number of connections. Default 10. */
+  /** Default 10. */
   readonly poolMax?: number;
   /** Postgres cancels a statement after this time; the client gives up one second later. Default 10 000. */
   readonly statementTimeoutMs?: number;
@@ -35,15 +34,12 @@ export interface DatabaseOptions {
   /** Timeout for a new connection, or for a free one of the pool. Default 5 000. */
   readonly connectTimeoutMs?: number;
   /**
-   * Prepares each kysely statement once per connection; saves a quarter of Postgres' CPU time for
-   * create_collections. For services with few different statements; not behind a pooler in transaction mode. A
-   * statement that became invalid because its tables were altered is prepared again on every connection. Default
-   * false.
+   * Prepares each kysely statement once per connection; saves a quarter of Postgres' CPU time for create_collections.
+   * For services with few different statements; not behind a pooler in transaction mode. Default false.
    */
   readonly prepareStatements?: boolean;
-  /** Receives the loss of idle connections; the pool replaces them itself. */
   readonly onConnectionLost?: (error: Error) => void;
-  /** Wraps the pool below the query builder: for tests that end a process between two statements. */
+  /** For tests that end a process between two statements. */
   readonly wrapPool?: (pool: PostgresPool) => PostgresPool;
 }
 
@@ -51,23 +47,19 @@ export interface Database {
   readonly kysely: Db;
   /** For libraries with their own SQL. Errors are pg's own. */
   readonly pool: pg.Pool;
-  /** Open connections, idle ones among them, and waiting callers. */
+  /** `total` includes idle ones. */
   stats(): { readonly total: number; readonly idle: number; readonly waiting: number };
-  /**
-   * Closes every connection after its running work. Work that takes longer than `limitMs` is aborted and rolled
-   * back. Waits without limit by default. Idempotent.
-   */
+  /** Ends running work first; after `limitMs` it is aborted and rolled back. Default: no limit. Idempotent. */
   close(limitMs?: number): Promise<void>;
 }
 
 /** The client gives up this much later than Postgres, so that the server's error arrives first. */
 const QUERY_TIMEOUT_MARGIN_MS = 1_000;
-/** Time limit for aborted connections to close. */
 const BREAK_OFF_MS = 500;
 
 /**
- * Opens a pool without connecting. Every error is a GatewayError with a DatabaseErrorCode. After a timeout or a
- * lost connection, the connection is discarded.
+ * Opens a pool without connecting. Every error is a GatewayError with a DatabaseErrorCode. After a timeout or a lost
+ * connection, the connection is discarded.
  */
 export function openDatabase(options: DatabaseOptions): Database {
   const statementTimeoutMs = options.statementTimeoutMs ?? 10_000;
@@ -117,12 +109,12 @@ async function endsWithin(work: Promise<void>, ms: number): Promise<boolean> {
 interface StatementNames {
   /** The same on every connection; undefined for statements that are not prepared. */
   of(text: string): string | undefined;
-  /** Prepared statements are invalid on every connection: all get new names. */
+  /** Gives all statements new names, because prepared ones are invalid on every connection. */
   renew(): void;
 }
 
 const CONTROL_STATEMENT = /^(begin|start|commit|rollback|savepoint|release)\b/i;
-/** Further statements are not prepared, because ever-changing statements gain no time by it. */
+/** More texts are not prepared: ever-changing statements gain no time by it. */
 const PREPARED_TEXTS_MAX = 200;
 const UNPREPARED: StatementNames = { of: () => undefined, renew: () => undefined };
 
@@ -161,10 +153,7 @@ function guardPool(pool: pg.Pool, names: StatementNames): PostgresPool {
   };
 }
 
-/**
- * Wraps one connection: translates errors, and after a fatal one rejects further queries and discards the
- * connection.
- */
+/** Translates errors, and after a fatal one rejects further queries and discards the connection. */
 function guardClient(client: pg.PoolClient, names: StatementNames): PostgresPoolClient {
   let broken: unknown;
   // The pool listens only while the connection is idle. This catches a loss between two queries of a transaction.

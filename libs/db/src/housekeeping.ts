@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Db } from './database.ts';
 import type { ServiceSchema } from './service-schema.ts';
 
-/** Deletes expired nonces, at most `limit`. Role: api. @returns the number deleted */
+/** Role: api. @returns the number deleted, at most `limit` */
 export async function forgetExpiredNonces(db: Db, limit = 10_000): Promise<number> {
   const { numAffectedRows } = await sql`
     delete from request_nonce where (merchant_id, nonce) in (
@@ -11,7 +11,7 @@ export async function forgetExpiredNonces(db: Db, limit = 10_000): Promise<numbe
   return Number(numAffectedRows ?? 0n);
 }
 
-/** Deletes rate counters whose window ended an hour ago, at most `limit`. Role: api. @returns the number deleted */
+/** Those whose window ended an hour ago. Role: api. @returns the number deleted, at most `limit` */
 export async function forgetEndedCounters(db: Db, limit = 10_000): Promise<number> {
   const ended = sql`expire < extract(epoch from now() - interval '1 hour') * 1000`;
   // Checked twice, because a counter may start a new window in between.
@@ -23,25 +23,24 @@ export async function forgetEndedCounters(db: Db, limit = 10_000): Promise<numbe
   return Number(numAffectedRows ?? 0n);
 }
 
-/** Dropped partitions, and rows deleted from the default partition. */
 export interface Rolled {
   readonly dropped: number;
   readonly deleted: number;
 }
 
-/** Row limit of one round; reaching it means that more rows are left. */
+/** A round that deletes this many rows leaves more. */
 export const ROLLED_ROWS_MAX = 10_000;
 
 /**
- * Creates the next partitions of a service's inbox and drops those whose events are all older than `keptSeconds`,
- * at least an hour. An event that is delivered after that is handled again.
+ * Drops partitions whose events are all older than `keptSeconds` (at least an hour). An event delivered after that is
+ * handled again.
  */
 export async function rollInbox(db: Db, schema: ServiceSchema, keptSeconds: number): Promise<Rolled> {
   const roll = sql.id(schema, 'roll_inbox');
   return rolled(db, sql<Rolled>`select dropped, deleted from ${roll}(${keptSeconds} * interval '1 second')`);
 }
 
-/** The same for recorded attempts of callbacks, kept for at least a day. Role: webhook. */
+/** Keeps attempts at least a day. Role: webhook. */
 export async function rollDeliveryAttempts(db: Db, keptSeconds: number): Promise<Rolled> {
   return rolled(
     db,
@@ -54,7 +53,6 @@ async function rolled(db: Db, call: ReturnType<typeof sql<Rolled>>): Promise<Rol
   return rows[0] ?? { dropped: 0, deleted: 0 };
 }
 
-/** Position of a round over ended callbacks. */
 export interface CallbackPosition {
   /** Postgres text of a timestamptz, which keeps microseconds. */
   readonly finishedAt: string;
@@ -67,8 +65,8 @@ export const FIRST_CALLBACK: CallbackPosition = {
 };
 
 /**
- * Deletes callbacks that ended more than `keptSeconds` ago (at least a week), among the next `limit` after
- * `after`. The last callback of each order is kept permanently. Role: webhook.
+ * Deletes callbacks that ended more than `keptSeconds` ago (at least a week), among the next `limit` after `after`.
+ * Keeps the last callback of each order permanently. Role: webhook.
  * @returns the number deleted; the last position read (`after` if none); and the same as `next` if more may follow
  */
 export async function forgetEndedCallbacks(

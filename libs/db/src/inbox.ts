@@ -4,14 +4,13 @@ import type { ServiceSchema } from './service-schema.ts';
 
 export interface InboxKey {
   readonly schema: ServiceSchema;
-  /** Consumer within the service; each handles an event once. */
   readonly consumer: string;
   readonly eventId: string;
 }
 
 /**
- * Runs `work` once per (consumer, event). Inbox row and effect are one transaction: a redelivery has no effect,
- * concurrent deliveries wait for each other, and an error rolls back both.
+ * Runs `work` once per (consumer, event), in one transaction with the inbox row: a redelivery has no effect, concurrent
+ * deliveries wait for each other, and an error rolls back both.
  */
 export function handleOnce<T>(
   db: Db,
@@ -23,14 +22,14 @@ export function handleOnce<T>(
 
 export type Handled<T> = { readonly handled: true; readonly result: T } | { readonly handled: false };
 
-/** The same for a batch of events: `work` receives those not handled before, if any, in one transaction. */
+/** `work` receives the events not handled before, if any, in one transaction. */
 export function handleTogetherOnce<T>(
   db: Db,
   { schema, consumer, eventIds }: Omit<InboxKey, 'eventId'> & { readonly eventIds: readonly string[] },
   work: (tx: Tx, firstTime: ReadonlySet<string>) => Promise<T>,
 ): Promise<Handled<T>> {
   return db.transaction().execute(async (tx) => {
-    // In a fixed order, so that two batches with the same events do not deadlock.
+    // Sorted, so that two batches with the same events do not deadlock.
     const { rows } = await sql<{ event_id: string }>`
       insert into ${sql.table(`${schema}.inbox`)} (consumer, event_id)
       select ${consumer}, id from unnest(${eventIds}::uuid[]) id order by id

@@ -6,7 +6,7 @@ import type { ServiceSchema } from './service-schema.ts';
 /** - `LEASE_LOST`: another holder took the lease; do not write under it. Retryable. */
 export type LeaseErrorCode = 'LEASE_LOST';
 
-/** An exclusive right. `fencingToken` grows with every change of holder and never repeats for a name. */
+/** `fencingToken` grows with every change of holder and never repeats for a name. */
 export interface Lease {
   readonly name: string;
   readonly fencingToken: number;
@@ -15,33 +15,32 @@ export interface Lease {
 export interface LeaseOptions {
   readonly db: Db;
   readonly schema: ServiceSchema;
-  /** Name of the leased resource, for example `chain/ETH`. */
+  /** For example `chain/ETH`. */
   readonly name: string;
   /** Unique per process. */
   readonly holder: string;
   /** Lifetime without renewal. Renew every third of it. */
   readonly ttlMs: number;
-  /** Logs leases taken and lost. */
   readonly logger?: { info(message: string, fields: Readonly<Record<string, unknown>>): unknown };
 }
 
 export interface LeaseKeeper {
   /**
-   * Takes the lease if it is free or expired by the database's clock, and renews it if this keeper holds it.
-   * Undefined while another keeper holds it.
+   * Takes the lease if it is free or expired by the database's clock, or renews its own. Undefined while another keeper
+   * holds it.
    */
   acquire(): Promise<Lease | undefined>;
-  /** Renews the lease. False if there is none or it expired, even if no other keeper took it; then acquire again. */
+  /** False if there is none or it expired, even if no other keeper took it; then acquire again. */
   renew(): Promise<boolean>;
-  /** Releases the lease, so that another keeper need not wait for its expiry. */
+  /** Saves another keeper the wait for its expiry. */
   release(): Promise<void>;
-  /** Last known lease. Writes must check the database with assertLease. */
+  /** Last known; writes must check the database with assertLease. */
   current(): Lease | undefined;
 }
 
 /**
- * Keeps one lease of a service's schema. It has no timer: the caller's loop acquires and renews. Only the
- * database's clock counts, so a suspended holder detects the loss at its next renew or assertLease.
+ * It has no timer: the caller's loop acquires and renews. Only the database's clock counts, so a suspended holder
+ * detects the loss at its next renew or assertLease.
  */
 export function keepLease(options: LeaseOptions): LeaseKeeper {
   const { db, schema, name, holder, ttlMs, logger } = options;
@@ -98,14 +97,13 @@ export function keepLease(options: LeaseOptions): LeaseKeeper {
   };
 }
 
-/** The database aborts a transaction under a lease that is idle for this long, because its holder is frozen. */
+/** The database aborts a transaction under a lease that is idle for this long: its holder is frozen. */
 const IDLE_UNDER_LEASE_MS = 3_000;
 
 /**
- * Call first in every transaction that writes under a lease. Locks the lease's row until the end of the
- * transaction, so that no replica can take the lease over before the write commits. An expired lease that no
- * replica took is still valid; otherwise throws LEASE_LOST. A frozen holder loses its transaction after 3 s and so
- * cannot block the next one.
+ * Call first in every transaction that writes under a lease. Locks the lease's row, so that no replica can take the
+ * lease over before the commit. An expired lease that no replica took is still valid; otherwise throws LEASE_LOST. A
+ * frozen holder loses its transaction after 3 s, so it cannot block the next one.
  */
 export async function assertLease(tx: Tx, schema: ServiceSchema, lease: Lease): Promise<void> {
   const { rows } = await sql<{ fencing_token: number; holder: string }>`

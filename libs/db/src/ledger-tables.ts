@@ -30,7 +30,6 @@ export interface LedgerAccountTable {
   chain: Chain;
   symbol: string;
   merchant_id: Nullable<string>;
-  /** Maintained by a trigger. */
   balance: ColumnType<Amount, never, never>;
 }
 
@@ -58,7 +57,7 @@ export interface LedgerTransactionTable {
   kind: LedgerTransactionKind;
   order_pk: Nullable<string>;
   created_at: Defaulted<Date>;
-  /** The database transaction that wrote it; only that one may add postings. Set by its default. */
+  /** Set by its default: only the same database transaction may add postings. */
   written_by: ColumnType<string, never, never>;
 }
 

@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import type { Db } from './database.ts';
 
 /**
- * Age of the oldest transaction of this database in seconds. Rows that died after its start cannot be vacuumed,
- * which slows down queues. 0 if none is open; null if the owner may not see other sessions. Any service role.
+ * Seconds; 0 if none is open, null if the owner may not see other sessions. Rows that died after the start of the
+ * oldest transaction cannot be vacuumed, which slows down queues. Any service role.
  */
 export async function oldestTransactionSeconds(db: Db): Promise<number | null> {
   const { rows } = await sql<{
@@ -12,7 +12,7 @@ export async function oldestTransactionSeconds(db: Db): Promise<number | null> {
   return rows[0]?.seconds ?? null;
 }
 
-/** Dead rows of tables with more than 100, by `schema.table`. Sessions report up to a second late. */
+/** By `schema.table`, only above 100. Sessions report up to a second late. */
 export async function deadRows(db: Db): Promise<ReadonlyMap<string, number>> {
   const { rows } = await sql<{ name: string; dead: number }>`
     select schemaname || '.' || relname as name, n_dead_tup as dead from pg_stat_user_tables

@@ -16,7 +16,7 @@ export interface MerchantSettings {
   readonly merchantId: string;
   readonly name: string;
   readonly version: 'V2' | 'V3';
-  /** In clear; sealed before it is stored. */
+  /** Plain text; sealed before it is stored. */
   readonly token: string;
   /** Plain text; sealed before it is stored. */
   readonly webhookSecret: string;
@@ -31,15 +31,14 @@ export interface MerchantSettings {
   readonly enabled?: boolean;
 }
 
-/** A merchant without its secrets. */
 export interface MerchantSummary {
   readonly merchantId: string;
   readonly name: string;
   readonly version: 'V2' | 'V3';
   readonly callbackUrl: string | null;
-  /** Time when the next webhook secret replaces the current one; null if no change is pending. */
+  /** When the next webhook secret replaces the current one; null if no change is pending. */
   readonly webhookSecretSwitchAt: Date | null;
-  /** Circuit breaker of the callback endpoint; CLOSED is healthy. */
+  /** Circuit breaker of the callback endpoint. */
   readonly endpointState: 'CLOSED' | 'OPEN' | 'DISABLED';
   /** Start of OPEN or DISABLED. */
   readonly endpointSince: Date | null;
@@ -54,10 +53,7 @@ const NO_NEXT_SECRET = { webhook_secret_next_sealed: null, webhook_secret_switch
 /** A token is an HMAC key, and anyone who sees a signed request can try tokens on it. 32 hex digits are 128 bits. */
 export const MERCHANT_TOKEN_LENGTH_MIN = 32;
 
-/**
- * Creates or updates a merchant. Omitted settings keep their value or default.
- * @throws GatewayError MERCHANT_TOKEN_SHORT
- */
+/** Omitted settings keep their value or default. @throws GatewayError MERCHANT_TOKEN_SHORT */
 export async function upsertMerchant(db: Db, secretsKey: Buffer, merchant: MerchantSettings): Promise<void> {
   const { merchantId } = merchant;
   requireMerchantToken(`The token of merchant ${merchantId}`, merchant.token);
@@ -90,10 +86,9 @@ export async function upsertMerchant(db: Db, secretsKey: Buffer, merchant: Merch
     .execute();
 }
 
-/** Merchant of the gateway's own movements without an order. Never enabled, and excluded from lists. */
+/** For the gateway's own movements without an order. Never enabled, and excluded from lists. */
 export const GATEWAY_MERCHANT_ID = '_gateway';
 
-/** All merchants by id, without secrets. Role: ops. */
 export async function listMerchants(db: Db): Promise<readonly MerchantSummary[]> {
   return db
     .selectFrom('merchant as m')
@@ -120,26 +115,22 @@ export async function listMerchants(db: Db): Promise<readonly MerchantSummary[]>
     .execute();
 }
 
-/**
- * Replaces a merchant's token. @returns the new one in plain text, which is shown only once. Throws
- * MERCHANT_NOT_FOUND.
- */
+/** @returns the new token in plain text, shown only once. @throws GatewayError MERCHANT_NOT_FOUND */
 export async function rotateToken(db: Db, secretsKey: Buffer, merchantId: string): Promise<string> {
   const token = newSecret();
   await change(db, merchantId, { token_sealed: sealSecret(secretsKey, token, tokenAad(merchantId)) });
   return token;
 }
 
-/** A new webhook secret in plain text; shown only once. */
+/** Plain text; shown only once. */
 export interface NewWebhookSecret {
   readonly secret: string;
-  /** Time from which only the new secret signs; before it callbacks carry both signatures. Null: now. */
+  /** From then on only the new secret signs; before it callbacks carry both signatures. Null: now. */
   readonly switchAt: Date | null;
 }
 
 /**
- * Replaces a merchant's webhook secret, at once or after an overlap in which both sign. After a completed overlap,
- * its second secret is the one replaced.
+ * At once, or after an overlap in which both sign. After a completed overlap, its second secret is the one replaced.
  * @throws GatewayError MERCHANT_NOT_FOUND, SECRET_CHANGE_UNDER_WAY
  */
 export async function rotateWebhookSecret(
@@ -188,8 +179,7 @@ async function overlap(
 }
 
 /**
- * Ends the overlap of two webhook secrets now. FINISH keeps only the new secret, CANCEL only the old one.
- * @throws GatewayError MERCHANT_NOT_FOUND, NO_SECRET_CHANGE
+ * FINISH keeps only the new secret, CANCEL only the old one. @throws GatewayError MERCHANT_NOT_FOUND, NO_SECRET_CHANGE
  */
 export async function endSecretChange(db: Db, merchantId: string, how: 'FINISH' | 'CANCEL'): Promise<void> {
   const ended = how === 'FINISH' ? await finish(db, merchantId) : await cancel(db, merchantId);

@@ -7,22 +7,19 @@ import { isBeforeRelease, MIGRATIONS, type Migration } from './migrations.ts';
 import { restrictDatabase } from './roles.ts';
 
 /**
- * - `MIGRATION_CHANGED`: an applied migration has a different checksum now. Permanent.
- * - `MIGRATION_UNKNOWN`: the database has a migration that this version lacks, so it is newer. Permanent.
- * - `MIGRATION_BEFORE_RELEASE`: the database is of a version before 0.1.0, which cannot be upgraded. Permanent.
- * - `MIGRATION_FAILED`: Postgres rejected a migration. It was rolled back; earlier steps of a migration of steps
- * remain. Permanent.
+ * - `MIGRATION_CHANGED`: an applied migration has a different checksum now.
+ * - `MIGRATION_UNKNOWN`: the database has a migration that this version lacks, so it is newer.
+ * - `MIGRATION_BEFORE_RELEASE`: the database is of a version before 0.1.0, which cannot be upgraded.
+ * - `MIGRATION_FAILED`: Postgres rejected a migration and rolled it back; earlier steps of a migration of steps remain.
+ *
+ * All are permanent.
  */
 export type MigrationErrorCode =
   'MIGRATION_CHANGED' | 'MIGRATION_UNKNOWN' | 'MIGRATION_BEFORE_RELEASE' | 'MIGRATION_FAILED';
 
 export interface MigrateOptions {
-  /** Default: the migrations of this version. */
   readonly migrations?: readonly Migration[];
-  /**
-   * How long to wait for the migration lock, and to retry while a migration and writers of its tables block each
-   * other. Default 60 000.
-   */
+  /** Waits this long for the migration lock, and retries this long while writers block a migration. Default 60 000. */
   readonly waitMs?: number;
 }
 
@@ -30,24 +27,21 @@ export interface MigrateOptions {
 export const MIGRATOR_LOCK = '7350192744501138';
 
 /**
- * Lock timeout of a migration; sessions that need the table meanwhile queue behind it. Well below the second after
- * which Postgres looks for deadlocks: services lock the same tables in other orders, and in a deadlock the
- * migration must give way, not they.
+ * Lock timeout of a migration; sessions that need the table queue behind it. Well below the second after which Postgres
+ * looks for deadlocks: services lock the same tables in other orders, and the migration must give way, not they.
  */
 const TABLE_LOCK_MS = 300;
 const PAUSE_MS = 200;
 
-/** SHA-256 of a migration's SQL in hex. */
 export function checksum({ sql }: Migration): string {
   const text = typeof sql === 'string' ? sql : sql.join('\n');
   return createHash('sha256').update(text, 'utf8').digest('hex');
 }
 
 /**
- * Migrates a database to the schema of this version: applies missing migrations in order, then adds this version's
- * chains and connection rights. Safe while services run and from several places at once: one migrates, the others
- * wait and find no work. `adminUrl` is a role that owns the database and may create roles.
- * @returns the names of the migrations applied now.
+ * Applies missing migrations in order, then adds this version's chains and connection rights. Safe while services run
+ * and from several places at once: one migrates, the others wait and find no work. `adminUrl` is a role that owns the
+ * database and may create roles. @returns the names of the migrations applied now
  */
 export async function migrate(adminUrl: string, options: MigrateOptions = {}): Promise<readonly string[]> {
   const { migrations = MIGRATIONS, waitMs = 60_000 } = options;
@@ -74,8 +68,8 @@ export async function migrate(adminUrl: string, options: MigrateOptions = {}): P
 }
 
 /**
- * Polls instead of waiting: creating an index concurrently waits for every running statement, including one that
- * waits for this lock.
+ * Polls instead of waiting: creating an index concurrently waits for every running statement, also for one that waits
+ * for this lock.
  */
 async function lockOutMigrators(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ locked: boolean }>(
@@ -178,7 +172,7 @@ async function applyMissing(
   return applied;
 }
 
-/** Matches a step that creates an index concurrently, up to that word; $1 is the part before it. */
+/** Up to the word `concurrently`; $1 is the part before it. */
 export const CONCURRENTLY = /^((?:\s|--.*\n)*create (?:unique )?index) concurrently/;
 
 /** Creating an index concurrently waits for running transactions and blocks no session, so it may wait long. */
@@ -224,7 +218,7 @@ async function apply(client: pg.Client, migration: Migration, sum: string, waitM
   }
 }
 
-/** Adds this version's chains for the policies. Chains that this version lacks keep their rows. */
+/** For the row policies. Chains that this version lacks keep their rows. */
 export async function addChains(client: pg.Client): Promise<void> {
   const chains = Object.entries(CHAINS).map(([chain, { family }]) => ({ chain, family }));
   await client.query(

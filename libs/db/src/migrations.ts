@@ -1,12 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** A step of the schema. Never changes after a release: databases keep its checksum. */
+/** Never changes after a release: databases keep its checksum. */
 export interface Migration {
   readonly name: string;
   /**
-   * One transaction, or steps that are one transaction each, for tables that services write meanwhile. With steps,
-   * no table stays locked while another changes, and an index can be created concurrently as the only statement of
-   * its step. A failed migration of steps restarts from its first step, so each step must be idempotent.
+   * One transaction, or steps that are one transaction each, so that no table stays locked while another changes. A
+   * failed migration of steps restarts from its first step, so each step must be idempotent.
    */
   readonly sql: string | readonly string[];
 }
@@ -16,8 +15,8 @@ const FOLDER = new URL('../schema/', import.meta.url);
 const STEP = /^-- step\n/m;
 
 /**
- * Reads the migrations of a folder in name order: a file `<name>.sql`, split into steps at lines `-- step`, or a
- * folder `<name>` whose files form one transaction in name order.
+ * In name order: a file `<name>.sql`, split into steps at lines `-- step`, or a folder `<name>` whose files form one
+ * transaction.
  */
 export function readMigrations(folder: URL): readonly Migration[] {
   return sqlIn(folder).map((entry) => {
@@ -28,7 +27,7 @@ export function readMigrations(folder: URL): readonly Migration[] {
   });
 }
 
-/** Names of SQL files, and of folders with a slash, sorted by code units. */
+/** Folders end with a slash. Sorted by code units. */
 function sqlIn(folder: URL): readonly string[] {
   return readdirSync(folder, { withFileTypes: true })
     .map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name))
@@ -41,13 +40,12 @@ function stepsOf(file: URL): string | readonly string[] {
   return STEP.test(text) ? text.split(STEP) : text;
 }
 
-/** All migrations in order. Forward only. */
+/** In order. Forward only. */
 export const MIGRATIONS = readMigrations(FOLDER);
 
-/** First migration of the unreleased versions before 0.1.0. */
 const FIRST_BEFORE_RELEASE = '0001-foundations';
 
-/** True for the migrations of a database before 0.1.0, which cannot be upgraded. */
+/** Such a database cannot be upgraded. */
 export function isBeforeRelease(migrations: readonly { readonly name: string }[]): boolean {
   return migrations.some(({ name }) => name === FIRST_BEFORE_RELEASE);
 }

@@ -3,7 +3,6 @@ import { sql } from 'kysely';
 import type { OperatorRole } from '@opentill/contracts/ops/roles';
 import type { Db, Tx } from './database.ts';
 
-/** A caller of the ops API. */
 export interface Operator {
   readonly operatorId: string;
   readonly name: string;
@@ -17,7 +16,7 @@ const SECRET_BYTES = 32;
 /** Compared with the hash of a token without an operator, so that the answer takes equally long. */
 const NOBODY = Buffer.alloc(32);
 
-/** Creates a token: the operator's id and 256 random bits. Shown once; the database stores only its hash. */
+/** The operator's id and 256 random bits. Shown once; the database stores only its hash. */
 export function newOperatorToken(operatorId: string): string {
   return `${operatorId}.${randomBytes(SECRET_BYTES).toString('base64url')}`;
 }
@@ -27,12 +26,10 @@ export function hashOperatorToken(token: string): Buffer {
   return createHash('sha256').update(token, 'utf8').digest();
 }
 
-/** Id of the operator named in a token; undefined if the text is not a token. */
 export function operatorIdOfToken(token: string): string | undefined {
   return TOKEN.exec(token)?.[1];
 }
 
-/** Columns of an operator without the token hash. */
 export const OPERATOR_COLUMNS = [
   'operator_id as operatorId',
   'name',
@@ -47,8 +44,8 @@ export interface OfToken {
 }
 
 /**
- * Finds the operators of tokens, in their order, with one statement and no cache, so that changes apply at once.
- * Takes the same time if the operator or the rest of a token is wrong.
+ * In the order of the tokens; one statement and no cache, so that changes apply at once. Takes the same time if the
+ * operator or the rest of a token is wrong.
  */
 export async function findOperatorsByTokens(db: Db, tokens: readonly string[]): Promise<readonly OfToken[]> {
   const ids = tokens.map(operatorIdOfToken);
@@ -66,10 +63,7 @@ export async function findOperatorsByTokens(db: Db, tokens: readonly string[]): 
   });
 }
 
-/**
- * Loads an operator and locks it until the end of the transaction, so that its act commits before any change to
- * the operator.
- */
+/** Locks the operator until the end of the transaction: its act commits before any change to the operator. */
 export async function lockOperator(tx: Tx, operatorId: string): Promise<Operator | undefined> {
   return tx
     .selectFrom('operator')
@@ -79,7 +73,7 @@ export async function lockOperator(tx: Tx, operatorId: string): Promise<Operator
     .executeTakeFirst();
 }
 
-/** Adds an operator. @returns the token, shown only once; undefined if the id is taken */
+/** @returns the token, shown only once; undefined if the id is taken */
 export async function addOperator(
   db: Db,
   operator: Pick<Operator, 'operatorId' | 'name' | 'role'>,
@@ -100,7 +94,7 @@ export async function addOperator(
 }
 
 /**
- * Adds the first operator, an administrator, if there is none. The caller already has the role of ops.
+ * Adds an administrator if there is no operator. The caller already has the role of ops.
  * @returns the token, shown only once; undefined if there are operators
  */
 export async function addFirstOperator(
@@ -125,8 +119,8 @@ export async function addFirstOperator(
 }
 
 /**
- * Makes an operator an enabled administrator with a new token, for when no administrator has a token. The caller
- * already has the role of ops; the audit log records that the ops service was bypassed.
+ * Makes an operator an enabled administrator with a new token, for when no administrator has one. The caller already
+ * has the role of ops; the audit log records that the ops service was bypassed.
  * @returns the token, shown only once; undefined if there is no such operator
  */
 export async function recoverOperator(db: Db, operatorId: string): Promise<string | undefined> {
@@ -160,7 +154,7 @@ export interface AuditEntry {
   readonly requestId: string | null;
 }
 
-/** Appends to the audit log. Call it in the transaction of the act. */
+/** Call it in the transaction of the act. */
 export async function writeAudit(db: Db, entry: AuditEntry): Promise<void> {
   const { requestId, details, ...rest } = entry;
   await db
@@ -170,8 +164,7 @@ export async function writeAudit(db: Db, entry: AuditEntry): Promise<void> {
 }
 
 /**
- * The same for acts by a database role without the ops service. The operator is `database:` plus the session's
- * role, which is not a valid operator id.
+ * For acts without the ops service. The operator is `database:` plus the session's role, which is no valid operator id.
  */
 export async function writeAuditOfDatabaseUser(
   tx: Tx,

@@ -5,13 +5,12 @@ import type { Family } from '@opentill/domain/chains';
 import type { Db, Tx } from './database.ts';
 import type { ServiceSchema } from './service-schema.ts';
 
-/** An event and its routing key. */
 export interface OutboxEvent {
   readonly envelope: EventEnvelope;
   readonly routingKey: string;
 }
 
-/** An event as the relay publishes it; `payload` is the envelope as JSON text. */
+/** `payload` is the envelope as JSON text. */
 export interface OutboxRow {
   readonly eventId: string;
   readonly routingKey: string;
@@ -20,17 +19,17 @@ export interface OutboxRow {
 
 export interface OutboxStore {
   /**
-   * Publishes and deletes the oldest events in one transaction: delete, `publish` in id order, commit. If
-   * `publish` rejects, no event is deleted and the same events come again, so delivery is at least once. `publish`
-   * must end well before the database's idleInTransactionTimeoutMs.
+   * Publishes and deletes the oldest events in one transaction: delete, `publish` in id order, commit. If `publish`
+   * rejects, the same events come again: delivery is at least once. `publish` must end well before the database's
+   * idleInTransactionTimeoutMs.
    * @returns the number published; less than `limit` means the outbox is empty. 'busy': another replica drains it
    */
   drain(limit: number, publish: (rows: readonly OutboxRow[]) => Promise<void>): Promise<number | 'busy'>;
-  /** Number of waiting events, and the age of the oldest in seconds (0 if none), for metrics. */
+  /** `oldestSeconds` is 0 if there is none. */
   backlog(): Promise<{ readonly events: number; readonly oldestSeconds: number }>;
 }
 
-/** Creates an event with the current time. `family` is '_' if none applies. */
+/** `family` is '_' if none applies. */
 export function newEvent<T extends EventType>(
   type: T,
   family: Family | '_',
@@ -48,10 +47,9 @@ export function newEvent<T extends EventType>(
 }
 
 /**
- * Appends events to the outbox of a service within the transaction that they report.
- *
- * Lock the aggregate's row (order, chain cursor) first. Ids are assigned at insert, not at commit, so only that
- * lock makes id order equal commit order for one aggregate. Different aggregates have no order.
+ * Call it in the transaction that the events report. Lock the aggregate's row (order, chain cursor) first: ids are
+ * assigned at insert, not at commit, so only that lock makes id order equal commit order. Different aggregates have no
+ * order.
  */
 export async function appendToOutbox(
   tx: Tx,
@@ -61,7 +59,7 @@ export async function appendToOutbox(
   if (events.length > 0) await outboxInsert(schema, events).execute(tx);
 }
 
-/** Statement of `appendToOutbox` for a CTE, which saves a round trip. */
+/** `appendToOutbox` as a CTE, which saves a round trip. */
 export function outboxInsert(schema: ServiceSchema, events: readonly OutboxEvent[]): RawBuilder<unknown> {
   const ids = events.map((event) => event.envelope.id);
   const keys = events.map((event) => event.routingKey);
@@ -81,15 +79,15 @@ interface StoredRow {
   readonly payload: string;
 }
 
-/** Outbox access of the relay. One active relay per service keeps the id order (`OutboxStore.drain`). */
+/** One active relay per service keeps the id order (`OutboxStore.drain`). */
 export function createOutboxStore(db: Db, schema: ServiceSchema): OutboxStore {
   const table = sql.table(`${schema}.outbox`);
   const relay = sql.table(`${schema}.outbox_relay`);
   return {
     drain: (limit, publish) =>
       db.transaction().execute(async (tx) => {
-        // A separate statement, because the delete needs a snapshot taken under the lock; otherwise it would see
-        // events that the previous holder has just deleted. An empty outbox takes no lock and causes no write.
+        // A separate statement: the delete needs a snapshot taken under the lock, or it would see events that the
+        // previous holder has just deleted. An empty outbox takes no lock and causes no write.
         const look = await sql<{ locked: boolean }>`
           select lock.one_row is not null as locked
           from (select id from ${table} order by id limit 1) waiting

@@ -15,17 +15,14 @@ export interface HotWalletTable {
   added_at: Generated<Date>;
 }
 
-/** Ledger position of a payout's amount. */
+/** Where the ledger books a payout's amount. */
 export type PayoutMoney = 'RESERVED' | 'IN_FLIGHT' | 'PAID_OUT' | 'RETURNED' | 'RELEASED';
 
 export interface PayoutTable {
   order_pk: string;
   chain: Chain;
   wallet: string;
-  /**
-   * REFUSED and EXPIRED are final. SIGNED never expires; it returns to AUTHORISED only when all its attempts are
-   * DEAD.
-   */
+  /** REFUSED and EXPIRED are final. SIGNED never expires; it returns to AUTHORISED when all its attempts are DEAD. */
   state: Generated<SigningState>;
   requested_at: Generated<Date>;
   expires_at: Date;
@@ -35,7 +32,6 @@ export interface PayoutTable {
   reason: Nullable<string>;
   obstacle: Nullable<string>;
   obstacle_at: Nullable<Date>;
-  /** Maintained by settle_payout_money(). */
   money: ColumnType<PayoutMoney, never, never>;
   money_round: ColumnType<number, never, never>;
   fencing_token: Nullable<number>;
@@ -67,7 +63,7 @@ export interface OwnTransactionTable {
   purpose: 'PAYOUT' | 'CANCEL' | 'GATHER';
   order_pk: Nullable<string>;
   contract_address: Nullable<string>;
-  /** The receiver, also for a token transfer. */
+  /** Also the receiver of a token transfer. */
   to_address: string;
   amount: Amount;
   /** Readable only by the signer. */
@@ -79,13 +75,12 @@ export interface OwnTransactionTable {
   send_outcome: Nullable<string>;
 }
 
-/** A transaction that expires by time instead of by nonce. */
+/** Expires by time, not by nonce. */
 export interface PayoutAttemptTable {
   chain: Chain;
   tx_hash: string;
   wallet: string;
   order_pk: string;
-  /** DEAD is final. */
   state: ColumnType<'OPEN' | 'SETTLED' | 'DEAD', never, 'OPEN' | 'SETTLED' | 'DEAD'>;
   unique_ms: number;
   /** Milliseconds by the chain's own time. */
@@ -115,7 +110,6 @@ export interface OwnTransactionFateTable {
   updated_at: Generated<Date>;
 }
 
-/** Maintained by settle_network_fees(). */
 export interface OwnTransactionSettlementTable {
   chain: ColumnType<Chain, never, never>;
   tx_hash: ColumnType<string, never, never>;
@@ -143,7 +137,7 @@ export interface WalletHaltTable {
   /** Null: every wallet of the chain. */
   wallet: Nullable<string>;
   kind: 'OPERATOR' | 'FOREIGN_NONCE' | 'RESTORED';
-  /** RESTORED only: highest nonce that the signer knows was used. */
+  /** RESTORED only: highest nonce known to be used. */
   mark: Nullable<number>;
   reason: string;
   set_by: Nullable<string>;
@@ -195,10 +189,7 @@ export interface OrderDecisionTable {
   decided_at: Generated<Date>;
   handled_at: Nullable<Date>;
   outcome: Nullable<'DONE' | 'NOT_POSSIBLE'>;
-  /**
-   * Set when the operator accepts a transfer that the order did not ask for: the transfer as the operator saw it,
-   * and its worth.
-   */
+  /** Set when the operator accepts a transfer that the order did not ask for: as the operator saw it, and its worth. */
   transfer_id: Nullable<number>;
   transfer_symbol: Nullable<string>;
   transfer_amount: Nullable<bigint>;

@@ -2,27 +2,25 @@ import { sql } from 'kysely';
 import type { Db } from './database.ts';
 import type { ServiceSchema } from './service-schema.ts';
 
-/** Prefix of lease rows that announce live instances of a service. */
+/** Lease rows with this prefix announce live instances. */
 const PRESENCE_PREFIX = 'presence/';
 
 export interface PresenceOptions {
   readonly db: Db;
   readonly schema: ServiceSchema;
-  /** Unique per process. */
   readonly instance: string;
-  /** Renewal interval. Default 3 000. */
+  /** Default 3 000. */
   readonly intervalMs?: number;
   /** A silent instance counts as gone after this time. Default 10 000. */
   readonly ttlMs?: number;
-  /** Receives failed announcements; the next one is made regardless. */
   readonly onError?: (error: unknown) => void;
 }
 
 const FORGOTTEN_AFTER = '1 day';
 
 /**
- * Announces this instance every few seconds with a lease row `presence/<instance>`, which the api's readiness
- * check reads. The first announcement is made at once; `stop` withdraws it.
+ * Writes a lease row `presence/<instance>` at once and every few seconds; the api's readiness check reads it. `stop`
+ * withdraws it.
  */
 export function announcePresence(options: PresenceOptions): { stop(): Promise<void> } {
   const { db, schema, instance, intervalMs = 3_000, ttlMs = 10_000, onError } = options;
@@ -62,7 +60,7 @@ export function announcePresence(options: PresenceOptions): { stop(): Promise<vo
   };
 }
 
-/** Live instances of a service by the database's clock. The api may query the services it shows. */
+/** Live by the database's clock. The api may query the services it shows. */
 export async function listPresence(db: Db, schema: ServiceSchema): Promise<readonly string[]> {
   const { rows } = await sql<{ holder: string }>`
     select holder from ${sql.table(`${schema}.lease`)}

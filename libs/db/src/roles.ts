@@ -6,8 +6,8 @@ import { SERVICE_SCHEMAS, serviceRole, type ServiceSchema } from './service-sche
 const SCRAM_ITERATIONS = 4096;
 
 /**
- * Password verifier as Postgres stores it (RFC 5803, see pg_authid in its documentation). It is sent instead of
- * the password, so that no server log contains the password.
+ * Password verifier as Postgres stores it (RFC 5803; pg_authid). Sent instead of the password, so that no server log
+ * contains the password.
  */
 export function scramVerifier(password: string, salt: Buffer = randomBytes(16)): string {
   const salted = pbkdf2Sync(password.normalize('NFKC'), salt, SCRAM_ITERATIONS, 32, 'sha256');
@@ -17,7 +17,7 @@ export function scramVerifier(password: string, salt: Buffer = randomBytes(16)):
   return `SCRAM-SHA-256$${SCRAM_ITERATIONS}:${salt.toString('base64')}$${storedKey}:${serverKey}`;
 }
 
-/** Sets the passwords of service roles; other roles keep theirs. The first migration creates the roles. */
+/** Other roles keep theirs. The first migration creates the roles. */
 export async function setRolePasswords(
   adminUrl: string,
   passwords: Readonly<Partial<Record<ServiceSchema, string>>>,
@@ -47,9 +47,8 @@ export function roleUrl(adminUrl: string, schema: ServiceSchema, password?: stri
 }
 
 /**
- * Lets only service roles connect, and no role create temporary tables. These rights belong to the database, so a
- * copy of a template must be restricted again. Roles of later migrations may not exist yet while older ones are
- * tested.
+ * Only service roles may connect, and no role may create temporary tables. These rights belong to the database, so a
+ * copy of a template must be restricted again. Roles of later migrations may not exist yet while older ones are tested.
  */
 export async function restrictDatabase(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ name: string; roles: readonly string[] }>(

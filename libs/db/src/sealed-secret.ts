@@ -14,7 +14,7 @@ const TAG_BYTES = 16;
 /** First byte of a sealed secret, followed by nonce, ciphertext and tag. */
 const VERSION = 1;
 
-/** Parses SECRETS_KEY: base64 of 32 random bytes. Throws SECRETS_KEY_INVALID. */
+/** Base64 of 32 random bytes. Throws SECRETS_KEY_INVALID. */
 export function parseSecretsKey(base64: string): Buffer {
   const key = Buffer.from(base64.trim(), 'base64');
   const canonical = key.toString('base64').replace(/=+$/, '');
@@ -37,8 +37,8 @@ export function webhookSecretAad(merchantId: string): string {
 }
 
 /**
- * Seals a secret with AES-256-GCM. `aad` names its owner and kind. It is not stored, and opening requires the same
- * value, so sealed bytes moved to another row cannot be opened.
+ * AES-256-GCM. `aad` names owner and kind: it is not stored, and opening requires the same value, so sealed bytes moved
+ * to another row cannot be opened.
  */
 export function sealSecret(key: Buffer, plain: string, aad: string): Buffer {
   if (key.length !== KEY_BYTES) throw invalidKey();

@@ -1,4 +1,4 @@
-/** Schemas of the services; each contains one service's outbox, inbox and leases. */
+/** Each contains one service's outbox, inbox and leases. */
 export const SERVICE_SCHEMAS = [
   'api',
   'scanner_evm',
@@ -10,10 +10,10 @@ export const SERVICE_SCHEMAS = [
   'ops',
 ] as const;
 
-/** A service's schema; its database role is `opentill_<schema>`. */
+/** Its database role is `opentill_<schema>`. */
 export type ServiceSchema = (typeof SERVICE_SCHEMAS)[number];
 
-/** Database role of a service. It owns no objects. */
+/** Owns no objects. */
 export type ServiceRole = `opentill_${ServiceSchema}`;
 
 export function serviceRole(schema: ServiceSchema): ServiceRole {

@@ -6,7 +6,7 @@ import type { LedgerAccountKind } from './ledger-tables.ts';
 type Amount = bigint;
 type Nullable<T> = T | null;
 
-/** Balance of a deposit address in one asset. Written only by triggers and functions. */
+/** Written only by triggers and functions. */
 export interface DepositBalanceTable {
   chain: ColumnType<Chain, never, never>;
   address: ColumnType<string, never, never>;
@@ -15,7 +15,6 @@ export interface DepositBalanceTable {
   contract_address: ColumnType<string | null, never, never>;
   order_pk: ColumnType<string, never, never>;
   received: ColumnType<Amount, never, never>;
-  /** Reserved for a running sweep. */
   reserved: ColumnType<Amount, never, never>;
   swept: ColumnType<Amount, never, never>;
   /** Earliest arrival of the free amount. Money returned by a sweep keeps its age. */
@@ -43,11 +42,9 @@ export interface SweepTable {
   cost_estimate: Amount;
   state: Generated<SweepState>;
   reason: Nullable<string>;
-  /** Time of the energy order. */
   rent_ordered_at: Nullable<Date>;
-  /** Order reference of the energy seller. */
+  /** The energy seller's reference. */
   rent_ref: Nullable<string>;
-  /** Base units of the native coin. */
   rent_cost: Nullable<Amount>;
   fencing_token: Nullable<number>;
   planned_at: Generated<Date>;
@@ -64,7 +61,7 @@ export interface MovementTable {
   kind: ColumnType<MovementKind, never, never>;
   sweep_id: ColumnType<string | null, never, never>;
   transfer_id: ColumnType<number | null, never, never>;
-  /** Accounts that its amount passes; null for a delegation. */
+  /** Accounts that the amount passes; null for a delegation. */
   source_kind: ColumnType<LedgerAccountKind | null, never, never>;
   reserved_kind: ColumnType<LedgerAccountKind | null, never, never>;
   sent_kind: ColumnType<LedgerAccountKind | null, never, never>;
@@ -114,6 +111,5 @@ export interface SweepRequestTable {
   operator: string;
   requested_at: Generated<Date>;
   handled_at: Nullable<Date>;
-  /** Number of sweeps planned for it. */
   planned: Nullable<number>;
 }

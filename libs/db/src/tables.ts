@@ -33,10 +33,10 @@ import type {
 
 /** numeric(78,0): base units. */
 type Amount = bigint;
-/** A column with a default, which few writers set. */
+/** Has a default; few writers set it. */
 type Defaulted<T> = Generated<T>;
 type Nullable<T> = T | null;
-/** bigint generated always as identity; never written. */
+/** bigint generated always as identity. */
 type Identity = ColumnType<number, never, never>;
 type Jsonb<T extends object> = JSONColumnType<T, string | undefined, string>;
 
@@ -198,7 +198,7 @@ export interface TransferSettlementTable {
   order_pk: Nullable<string>;
   booked_amount: Nullable<Amount>;
   booked_symbol: Nullable<string>;
-  /** Generated: true if booked_amount is set. */
+  /** Generated: booked_amount is set. */
   booked: ColumnType<boolean, never, never>;
   bookings: Defaulted<number>;
   credited: Defaulted<boolean>;
@@ -220,11 +220,8 @@ export interface UnmatchedDepositTable {
 
 export type IncidentKind =
   | 'CREDITED_TRANSFER_ORPHANED'
-  /** A reorganisation orphaned the transaction that had ended a payout. */
   | 'PAYOUT_ORPHANED'
-  /** A payout's transaction delivered a different amount than requested. */
   | 'PAYOUT_SHORT'
-  /** A reorganisation orphaned a deposit to a hot wallet. */
   | 'TOP_UP_ORPHANED'
   /** A foreign transaction used a nonce of a hot wallet. Opens and closes with its halt. */
   | 'FOREIGN_NONCE'
@@ -283,7 +280,7 @@ type ServiceTables = { [S in ServiceSchema as `${S}.outbox`]: OutboxTable } & {
   [S in ServiceSchema as `${S}.inbox`]: InboxTable;
 } & { [S in ServiceSchema as `${S}.lease`]: LeaseTable };
 
-/** All tables of the database. The grants of the migrations define which role may write which. */
+/** The grants of the migrations define which role may write which. */
 export interface Tables extends ServiceTables {
   merchant: MerchantTable;
   request_nonce: RequestNonceTable;

@@ -6,25 +6,23 @@ import { parseAmount, type AmountProblem } from '@opentill/domain/money';
 import type { Db } from './database.ts';
 
 /**
- * - `TOP_UP_INVALID`: the input is not a top-up of the network; see the message. Permanent.
+ * - `TOP_UP_INVALID`: the input is not a top-up of the network. Permanent.
  * - `TOP_UP_DIFFERS`: the transaction is booked with another amount. Permanent.
- * - `TOP_UP_NOT_COVERED`: the chain lacks the amount, or has not shown it at a verified block yet; see the
- * message.
+ * - `TOP_UP_NOT_COVERED`: the chain lacks the amount, or has not shown it at a verified block yet.
  */
 export type TopUpErrorCode = 'TOP_UP_INVALID' | 'TOP_UP_DIFFERS' | 'TOP_UP_NOT_COVERED';
 
-/** A deposit to a hot wallet as the ledger books it. */
 export interface TopUp {
   /** Equal for the same transaction in any spelling of its hash. */
   readonly ref: string;
   readonly chain: Chain;
   readonly symbol: string;
   readonly amountBaseUnits: bigint;
-  /** Native coin that is not an asset of orders and only pays fees. */
+  /** Native coin that only pays fees, because it is not an asset of orders. */
   readonly isCoinForFees: boolean;
 }
 
-/** Transaction hashes by family. Hex is lower-cased, so that a transaction in two spellings is booked once. */
+/** Hex is lower-cased, so that a transaction in two spellings is booked once. */
 const TXIDS: Readonly<Record<Family, { readonly pattern: RegExp; readonly isHex: boolean }>> = {
   EVM: { pattern: /^0x[0-9a-f]{64}$/i, isHex: true },
   TRON: { pattern: /^[0-9a-f]{64}$/i, isHex: true },
@@ -36,10 +34,7 @@ const AMOUNT_PROBLEMS: Readonly<Record<AmountProblem, string>> = {
   TOO_MANY_DECIMALS: 'it has too many decimals',
 };
 
-/**
- * Parses an operator's top-up; the amount is in display units.
- * @throws GatewayError TOP_UP_INVALID
- */
+/** The amount is in display units. @throws GatewayError TOP_UP_INVALID */
 export function readTopUp(
   network: NetworkConfig,
   request: { readonly symbol: string; readonly amount: string; readonly txid: string },
@@ -78,10 +73,9 @@ function invalid(message: string): GatewayError<TopUpErrorCode> {
 }
 
 /**
- * Books a top-up without checking the chain: for local chains, which the booking program funds itself. Operators
- * use bookCoveredTopUp() or bookMeasuredTopUp(). Role: ops.
- * @returns false if this reference was booked before
- * @throws GatewayError TOP_UP_DIFFERS
+ * Does not check the chain: for local chains, which the booking program funds itself. Operators use bookCoveredTopUp()
+ * or bookMeasuredTopUp(). Role: ops.
+ * @returns false if this reference was booked before; @throws GatewayError TOP_UP_DIFFERS
  */
 export async function bookTopUp(db: Db, topUp: TopUp): Promise<boolean> {
   const { ref, chain, symbol, amountBaseUnits, isCoinForFees } = topUp;
@@ -108,10 +102,8 @@ function differs(error: unknown, ref: string): unknown {
 const kindOf = ({ isCoinForFees }: TopUp) => (isCoinForFees ? 'GAS_TOP_UP' : 'TOP_UP');
 
 /**
- * Books a top-up that the hot wallets' balances cover, read by the signer at blocks that are verified now. Role:
- * ops.
- * @returns false if it is booked already
- * @throws GatewayError TOP_UP_DIFFERS, TOP_UP_NOT_COVERED
+ * Requires that the hot wallets' balances, read by the signer at verified blocks, cover it. Role: ops.
+ * @returns false if it is booked already; @throws GatewayError TOP_UP_DIFFERS, TOP_UP_NOT_COVERED
  */
 export async function bookCoveredTopUp(db: Db, topUp: TopUp): Promise<boolean> {
   const { ref, chain, symbol, amountBaseUnits } = topUp;
@@ -147,10 +139,9 @@ export async function bookCoveredTopUp(db: Db, topUp: TopUp): Promise<boolean> {
 }
 
 /**
- * Books a top-up that the caller measured at block `asOfHeight` as surplus over the ledger. `owner` is
- * ownerBalance() before the measurement; if it differs now, another booking was made meanwhile and this one is not
- * made (MOVED). Without `measured`, only reports if it is already booked (BEFORE). Role: ops.
- * @throws GatewayError TOP_UP_DIFFERS
+ * Books an amount that the caller measured at block `asOfHeight` as surplus over the ledger. `owner` is ownerBalance()
+ * before the measurement; if another booking changed it since, the outcome is MOVED. Without `measured`, only reports
+ * if it is already booked (BEFORE). Role: ops. @throws GatewayError TOP_UP_DIFFERS
  */
 export async function bookMeasuredTopUp(
   db: Db,
@@ -166,10 +157,7 @@ export async function bookMeasuredTopUp(
   return rows[0]?.outcome ?? 'MOVED';
 }
 
-/**
- * The operator's contribution of an asset in the ledger; negative. Every booking and reversal of a top-up changes
- * it.
- */
+/** The operator's contribution; negative. Every booking and reversal of a top-up changes it. */
 export async function ownerBalance(db: Db, chain: string, symbol: string): Promise<bigint> {
   const { rows } = await sql<{ balance: bigint }>`
     select balance from ledger_account where kind = 'OWNER' and chain = ${chain} and symbol = ${symbol}`.execute(
@@ -182,7 +170,6 @@ function notCovered(message: string): GatewayError<TopUpErrorCode> {
   return new GatewayError('TOP_UP_NOT_COVERED', message, { retryable: false });
 }
 
-/** Result of reverse_top_up(). */
 export interface TopUpReversal {
   readonly outcome: 'REVERSED' | 'BEFORE' | 'SEEN' | 'NOT_FOUND' | 'UNCOVERED';
   readonly chain: Chain | null;
@@ -191,7 +178,7 @@ export interface TopUpReversal {
   readonly amount: bigint | null;
 }
 
-/** Reverses the part of a booking by hand that no transfer was matched with. Idempotent. Role: ops. */
+/** Reverses the part of a booking by hand that matches no transfer. Idempotent. Role: ops. */
 export async function reverseTopUp(db: Db, ref: string): Promise<TopUpReversal> {
   const { rows } =
     await sql<TopUpReversal>`select outcome, chain, symbol, amount from reverse_top_up(${ref})`.execute(db);

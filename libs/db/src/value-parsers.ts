@@ -40,7 +40,7 @@ const PARSERS: Readonly<Record<number, (text: string) => unknown>> = {
   [NUMERIC_ARRAY]: parseArray(parseNumeric),
 };
 
-/** Type parsers of a pool: numeric ↔ bigint, int8 ↔ number, others as in pg (timestamptz ↔ Date). */
+/** numeric ↔ bigint, int8 ↔ number, others as in pg (timestamptz ↔ Date). */
 export const valueParsers: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
     (format === 'binary' ? undefined : PARSERS[oid]) ??

@@ -27,7 +27,6 @@ afterAll(async () => {
 
 type Fields = Record<string, unknown>;
 let nextIndex = 0;
-/** Source address of payouts. */
 const HOT_WALLET = anEvmAddress();
 const future = () => new Date(Date.now() + 600_000).toISOString();
 

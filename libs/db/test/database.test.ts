@@ -144,7 +144,7 @@ describe('errors', () => {
 describe('connections that break', () => {
   test('Postgres cancels a statement that takes too long and keeps the connection', async () => {
     const database = open({ statementTimeoutMs: 500, poolMax: 1 });
-    // On a loaded machine the answer may come after the client's own limit, one second later: that round does not count.
+    // On a loaded machine the client's own limit may end first; that round does not count.
     await waitUntil('Postgres was first', async () => {
       const pid = await pidOf(database);
       const error: unknown = await sql`select pg_sleep(5)`
@@ -264,7 +264,7 @@ describe('connections that break', () => {
   });
 });
 
-/** A TCP tunnel to a database that can drop all traffic without closing a connection. */
+/** Drops all traffic on demand, without closing a connection. */
 async function startTunnel(
   target: string,
 ): Promise<{ url: string; swallow(on: boolean): void; stop(): Promise<void> }> {
@@ -365,7 +365,7 @@ describe('prepared statements', () => {
     await sql`grant select on altered to public`.execute(admin.kysely);
     const database = open({ poolMax: 3, prepareStatements: true });
     const read = (db: typeof database.kysely) => sql`select * from altered`.execute(db);
-    /** Reads on each connection of the pool: none is released before all have read. */
+    /** Releases no connection before all of the pool have read. */
     const onAll = () => {
       const allHave = Promise.withResolvers<void>();
       let missing = 3;

@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import type { Db } from '../src/database.ts';
 
 /*
- * The schema as text, read from the catalog instead of by pg_dump, so that one golden file fits every version of Postgres
- * from 15 on. Objects that exist in every service's schema are listed for each.
+ * Read from the catalog and not by pg_dump, so that one golden file fits every Postgres from 15 on. Objects of every
+ * service's schema are listed for each.
  */
 const USER_SCHEMAS = sql`n.nspname !~ '^pg_' and n.nspname <> 'information_schema'`;
 

@@ -1,9 +1,9 @@
 import { MIGRATIONS, readMigrations, type Migration } from '../src/migrations.ts';
 
-/** The released migrations, on which the services of an upgrade start. */
+/** The services of an upgrade start on these. */
 export const BASELINE = MIGRATIONS.slice(0, 1);
 
-/** All migrations and an example with steps, so that there is always one to upgrade to. */
+/** Includes an example with steps, so that there is always a migration to upgrade to. */
 export const WITH_EXAMPLE: readonly Migration[] = [
   ...MIGRATIONS,
   ...readMigrations(new URL('./example-migration/', import.meta.url)),

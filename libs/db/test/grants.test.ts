@@ -18,8 +18,8 @@ import {
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 
 /*
- * The rights of each role, written a second time by hand (ARCHITECTURE.md, "Services"). A grant that is not listed here is
- * a bug of the migration, and so is a line here without a grant.
+ * The rights of each role, written a second time by hand (docs/architecture/database.md). A grant that is not listed
+ * here is a bug of the migration, and so is a line here without a grant.
  */
 type Columns = '*' | readonly string[];
 interface Rights {
@@ -41,7 +41,7 @@ const NOTIFICATION: Columns = [
   'occurred_at',
 ];
 
-/** Columns of a merchant that ops reads: not the sealed secrets, which it only writes. */
+/** Without the sealed secrets, which ops only writes. */
 const MERCHANT_WITHOUT_SECRETS: Columns = [
   'merchant_id',
   'name',
@@ -60,7 +60,7 @@ const MERCHANT_WITHOUT_SECRETS: Columns = [
   'updated_at',
 ];
 
-/** All columns of an own transaction except the signed bytes. */
+/** Without the signed bytes. */
 const OWN_TRANSACTION: Columns = [
   'chain',
   'tx_hash',
@@ -78,7 +78,7 @@ const OWN_TRANSACTION: Columns = [
   'last_sent_at',
   'send_outcome',
 ];
-/** All columns of a payment lost in a restore except its signed bytes. */
+/** Without the signed bytes. */
 const FORGOTTEN_PAYMENT: Columns = [
   'chain',
   'tx_hash',
@@ -106,7 +106,7 @@ const RESTORES: Record<string, Rights> = {
 };
 const HALT: Columns = ['halt_id', 'chain', 'wallet', 'kind', 'reason', 'set_by', 'set_at'];
 
-/** Row policies limit it to the rows of its family. */
+/** Row policies limit it to its family. */
 const SCANNER: Record<string, Rights> = {
   chain_cursor: { select: ALL, insert: ALL, update: ALL },
   block: { select: ALL, insert: ALL, update: ALL, delete: true },
@@ -122,7 +122,7 @@ const SCANNER: Record<string, Rights> = {
   own_transaction_fate: { select: ALL, insert: ALL, update: ALL },
   chain_status: { select: ALL, insert: ALL, update: ALL },
 };
-/** Additional rights for families without nonces. */
+/** Only families without nonces. */
 const FOREIGN: Record<string, Rights> = {
   foreign_transaction: { select: ALL, insert: ALL },
   foreign_transfer: { select: ALL, insert: ALL },
@@ -448,7 +448,6 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
   },
 };
 
-/** Rights of every service in its own schema. */
 const OWN: Record<string, Rights> = {
   outbox: { select: ALL, insert: ALL, delete: true },
   outbox_relay: { select: ALL, update: ALL }, // an update right is what a row lock takes
@@ -787,7 +786,6 @@ describe('forbidden statements', () => {
       await expect(scanner.insertInto('chain_cursor').values(nextYear).execute()).rejects.toMatchObject(
         refused,
       );
-      // It cannot move one of its own rows to another chain either.
       const disguise = (table: 'chain_cursor' | 'transfer') =>
         scanner
           .updateTable(table)
@@ -804,7 +802,6 @@ describe('forbidden statements', () => {
         .execute(),
     ).rejects.toMatchObject(refused);
 
-    // It may not change the rows of another family's scanner.
     const tron = { chain: 'TRON', family: 'TRON' } as const;
     await aChainCursor(admin.kysely, tron);
     await admin.kysely

@@ -13,8 +13,8 @@ import {
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 
 /*
- * Native coin is booked by hand as coin for fees. Later it becomes an asset, and the scanner records the transfers that
- * brought it, which must not be booked a second time.
+ * Native coin is booked by hand as coin for fees. Later it becomes an asset, and the scanner records its transfers,
+ * which must not be booked twice.
  */
 const CHAIN = 'ETH';
 const hot = { family: 'EVM' as const, address: anEvmAddress() };
@@ -48,14 +48,14 @@ beforeEach(() => {
   symbol = `COIN${(coins += 1)}`;
 });
 
-/** Books what `reconcile --book-gas` books at a block. */
+/** As `reconcile --book-gas` does. */
 const bookGas = (amount: bigint, height: number, after = 0n) => {
   const ref = `${CHAIN}:gas-at-${height}-after-${after}:${symbol}`;
   return sql`select book_gas_top_up(${ref}, ${CHAIN}, ${symbol}, ${amount}::numeric)`
     .execute(ops.kysely)
     .then(() => ref);
 };
-/** Inserts a transfer of the coin as a rescan records it. */
+/** As a rescan records it. */
 const scanned = (amount: bigint, height: number, overrides: Parameters<typeof aTransfer>[2] = {}) =>
   aTransfer(
     admin.kysely,
@@ -74,7 +74,6 @@ async function change(transfer: TransferRow, values: Partial<TransferRow>): Prom
     .returningAll()
     .executeTakeFirstOrThrow();
 }
-/** Balances other than zero, by kind of account. */
 async function accounts(): Promise<Record<string, bigint>> {
   const { rows } = await sql<{
     kind: string;

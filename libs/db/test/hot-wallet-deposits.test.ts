@@ -25,7 +25,7 @@ afterAll(async () => {
 });
 
 let symbols = 0;
-/** A verified transfer to the hot wallet, of a token of its own. */
+/** Each transfer has a token of its own. */
 function arrives(overrides: Parameters<typeof aTransfer>[2] = {}): Promise<TransferRow> {
   const token = { symbol: `T${(symbols += 1)}`, contract_address: anEvmAddress() };
   return aTransfer(
@@ -183,7 +183,6 @@ test('a transfer mined again to another address is reversed and left to its new 
   const moved = await change(transfer, { to_address: order.address });
   expect(await settle(moved)).toEqual([{ booked: null, takenBack: 100n }]);
   expect(await settlementOf(moved)).toMatchObject({ settled_version: 0, order_pk: null, booked: false });
-  // It does not touch transfers of an order.
   await sql`update transfer_settlement set order_pk = ${order.order_pk}, settled_version = 2, booked_amount = 100, booked_symbol = ${transfer.symbol}
     where transfer_id = ${transfer.transfer_id}`.execute(admin.kysely);
   const back = await change(moved, { to_address: hot.address });

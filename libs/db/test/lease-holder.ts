@@ -6,8 +6,8 @@ import { openDatabase } from '../src/database.ts';
 import { assertLease, keepLease } from '../src/lease.ts';
 
 /*
- * A process that takes the lease `chain/ETH` and then executes the commands on stdin: `write` an event under it, or `renew`
- * it. It prints one line per command. A test pauses and resumes it.
+ * Takes the lease `chain/ETH`, then executes the commands on stdin: `write` an event under it, or `renew` it. Prints
+ * one line per command. A test pauses and resumes it.
  */
 const [url = '', ttlMs = ''] = process.argv.slice(2);
 const database = openDatabase({ url, applicationName: 'lease holder', poolMax: 2 });

@@ -171,7 +171,7 @@ describe('ledger transaction', () => {
 });
 
 describe('balances', () => {
-  /** Books deposits of 1 in one statement; `turned` reverses the order of the postings of each. */
+  /** Deposits of 1 in one statement; `turned` reverses the order of each one's postings. */
   const deposit = (tx: Tx, symbol: string, merchantId: string, count: number, turned = false) =>
     sql`
       with account as materialized (

@@ -7,8 +7,6 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import { BASELINE, SINCE_BASELINE, WITH_EXAMPLE } from './example-migration.ts';
 import { untilMigrationWaits } from './until-migration-waits.ts';
 
-/* A gateway on the baseline holds data and continues to work while later migrations change its schema. */
-
 let server: pg.Client;
 let url: string;
 let name: string;
@@ -35,19 +33,19 @@ async function connect(connectionString = url): Promise<pg.Client> {
   return client;
 }
 
-/** A UUID of version 7, made now. */
+/** A UUID of version 7. */
 function newId(): string {
   const time = Date.now().toString(16).padStart(12, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
 }
 
 const HELD_ROWS = 5_000;
-/** Rows of each loop whose commit the database confirmed. */
+/** Only rows whose commit the database confirmed. */
 const written = { settled: [] as string[], delivered: [] as string[] };
 const subject = randomUUID();
 let sequence = HELD_ROWS;
 
-/** Settles a payment as the tracker does: one transaction over inbox, ledger and notification. */
+/** One transaction over inbox, ledger and notification, as in the tracker. */
 async function settle(tracker: pg.Client): Promise<void> {
   const eventId = newId();
   const place = (sequence += 1);
@@ -76,7 +74,7 @@ async function settle(tracker: pg.Client): Promise<void> {
   written.settled.push(eventId);
 }
 
-/** Queues a callback and records an attempt in the statement that ends its delivery, as webhook-sender does. */
+/** Records the attempt in the statement that ends its delivery, as webhook-sender does. */
 async function deliver(webhook: pg.Client, eventId: string): Promise<void> {
   await webhook.query('begin');
   await webhook.query(

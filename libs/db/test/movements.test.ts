@@ -8,11 +8,6 @@ import { aFate, anOwnTransaction, send } from '@opentill/testkit/payout-scenario
 import { aChainCursor, aCollection, aMerchant, aTransfer, type OrderRow } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 
-/*
- * Balances of deposit addresses and the gateway's own movements: amounts move between the accounts of a movement and back,
- * and no more than the balance is reserved at any step.
- */
-
 const CHAIN = 'ETH_SEPOLIA';
 const HOT = '0x00000000000000000000000000000000000000aa';
 const COLD = '0x00000000000000000000000000000000000000cc';
@@ -49,7 +44,7 @@ beforeEach(async () => {
   order = await aCollection(admin.kysely, { chain: CHAIN });
 });
 
-/** Inserts a verified transfer to the order's address and books it as the tracker does. */
+/** Books a verified transfer as the tracker does. */
 async function deposited(amount: bigint, to = order): Promise<number> {
   const transfer = await aTransfer(admin.kysely, to, { amount, state: 'VERIFIED' });
   await admin.kysely.transaction().execute(async (tx) => {
@@ -109,7 +104,7 @@ async function aSweep(amount: bigint, overrides: Record<string, unknown> = {}): 
   return sweepId;
 }
 
-/** Begins a movement. @returns its order, or undefined if the balance does not cover it */
+/** @returns its order, or undefined if the balance does not cover it */
 async function plan(kind: MovementKind, amount: bigint, given: Record<string, unknown>) {
   const orderPk = randomUUID();
   const isNative = kind !== 'SWEEP' && kind !== 'TO_COLD';
@@ -140,7 +135,6 @@ async function plan(kind: MovementKind, amount: bigint, given: Record<string, un
 const settle = (orderPk: string) =>
   sql`select * from settle_payout_money(array[${orderPk}]::uuid[])`.execute(tracker.kysely);
 
-/** Signs and sends a movement as the signer does. */
 async function sent(of: OrderRow) {
   await sql`update payout set state = 'AUTHORISED', authorised_at = now() where order_pk = ${of.order_pk}`.execute(
     admin.kysely,
@@ -162,7 +156,6 @@ describe('deposit balance', () => {
   test('a reorganised transfer is subtracted from the address it was booked for', async () => {
     const other = await aCollection(admin.kysely, { chain: CHAIN });
     const transferId = await deposited(100n);
-    // The transfer at this position now pays another address.
     await sql`update transfer set to_address = ${other.address} where transfer_id = ${transferId}`.execute(
       admin.kysely,
     );
@@ -276,7 +269,6 @@ describe('sweep', () => {
     await settle(moving!.order_pk);
     expect(await depositBalance()).toEqual({ received: 100n, reserved: 0n, swept: 100n });
     expect([await balance('DEPOSIT_SENT'), (await balance('COLD')) - cold]).toEqual([0n, 100n]);
-    // A reorganisation moves it back.
     await sql`update own_transaction_fate set state = 'ORPHANED', version = version + 1 where tx_hash = ${transaction.tx_hash}`.execute(
       admin.kysely,
     );
@@ -423,7 +415,6 @@ describe('two sweeps of one address', () => {
     const second = (await plan('SWEEP', 7n, { sweepId: await aSweep(7n) }))!;
     const landed = await sent(second);
     expect(await depositBalance()).toEqual({ received: 107n, reserved: 7n, swept: 100n });
-    // A reorganisation takes the first one back while the second one lands.
     await aFate(admin.kysely, taken, 'ORPHANED');
     await aFate(admin.kysely, landed, 'VERIFIED');
     await sql`select from settle_payout_money(${[first.order_pk, second.order_pk]}::uuid[])`.execute(

@@ -6,8 +6,8 @@ import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-da
 import { waitUntil } from '@opentill/testkit/wait-until';
 
 /*
- * An address in both tables would allow a payout from a deposit address: the ops role writes hot wallets, and the api role
- * writes orders and deposit addresses.
+ * An address in both tables would allow a payout from a deposit address: ops writes hot wallets, the api writes orders
+ * and deposit addresses.
  */
 
 let testDatabase: TestDatabase;
@@ -38,7 +38,6 @@ async function tablesWith(address: string): Promise<number> {
   return rows.length;
 }
 
-/** Finds a session of this database that waits for a lock. */
 const untilOneWaits = () =>
   waitUntil('it waits for a lock', async () => {
     const { rows } = await sql`
@@ -53,7 +52,6 @@ test('the ops role cannot insert a deposit address as a hot wallet', async () =>
   await asDeposit(admin.kysely, address);
   await expect(asHotWallet(ops.kysely, address)).rejects.toMatchObject(REFUSED);
   expect(await tablesWith(address)).toBe(1);
-  // The same text is a different address in another family.
   await sql`insert into hot_wallet (family, address) values ('TRON', ${address})`.execute(ops.kysely);
 });
 

@@ -32,10 +32,10 @@ afterAll(async () => {
 const CHAIN = 'TRON_TEST';
 const refused = { code: 'DATABASE_CONSTRAINT' };
 const forbidden = { code: 'DATABASE_FORBIDDEN' };
-/** Time of a block in milliseconds: one every 3 s. */
+/** Milliseconds; one block every 3 s. */
 const timeOf = (height: number): number => 1_800_000_000_000 + height * 3_000;
 
-/** Sets the cursor: verified up to block `verified`, with blocks up to `final` final on the chain. */
+/** The scanner verified up to block `verified`; blocks up to `final` are final on the chain. */
 async function setCursor({ verified, final }: { verified: number; final: number | null }): Promise<void> {
   await sql`delete from block where chain = ${CHAIN}`.execute(admin.kysely);
   await sql`
@@ -71,7 +71,7 @@ async function setState(order: Pick<OrderRow, 'order_pk'>, state: string): Promi
     signer.kysely,
   );
 }
-/** A payout with one attempt that ends with block 101. */
+/** Its one attempt ends with block 101. */
 async function aSigned(expiresMs = timeOf(101)): Promise<{ order: OrderRow; attempt: OwnTransactionRow }> {
   const order = await aReservedPayout(admin.kysely, { chain: CHAIN, family: 'TRON', symbol: 'USDT' });
   await setState(order, 'AUTHORISED');
@@ -239,7 +239,7 @@ test('only the signer writes attempts', async () => {
 
 describe('attempt bounded by epochs', () => {
   const SUI = { chain: 'SUI_TEST', family: 'SUI', symbol: 'USDC' } as const;
-  /** Sets the cursor to a verified block of this epoch; null: a block without an epoch. */
+  /** `null`: a block without an epoch. */
   const verified = (epoch: number | null) =>
     sql`
       insert into chain_cursor (chain, family, head_height, head_hash, head_time, finalized_height, seen_height, seen_hash,

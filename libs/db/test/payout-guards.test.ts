@@ -48,7 +48,7 @@ const stateOf = async (order: OrderRow) =>
   ).state;
 const authorise = (db: Db, order: OrderRow) =>
   sql`update payout set state = 'AUTHORISED', authorised_at = now() where ${keyed(order)}`.execute(db);
-/** The signer's irreversible step: AUTHORISED to SIGNED. @returns whether it came before the expiry */
+/** AUTHORISED to SIGNED. @returns whether it came before the expiry */
 const signIfInTime = async (db: Db, order: OrderRow): Promise<boolean> => {
   const { rows } = await sql`update payout set state = 'SIGNED'
     where ${keyed(order)} and state = 'AUTHORISED' and clock_timestamp() < expires_at returning 1`.execute(
@@ -450,7 +450,6 @@ describe('nonce', () => {
 
 const take = (order: OrderRow) =>
   sql`update wallet_nonce set state = 'TAKEN' where ${keyed(order)}`.execute(signer.kysely);
-/** Inserts an operator's decision that the signer has carried out. */
 const decide = async (order: OrderRow, nonce: number) => {
   await sql`insert into payout_decision (decision_id, order_pk, nonce, decision, operator, reason)
     values (gen_random_uuid(), ${order.order_pk}, ${nonce}, 'PAY_AGAIN', 'alice', 'looked at the chain')`.execute(

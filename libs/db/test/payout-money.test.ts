@@ -45,7 +45,7 @@ async function settle(...orders: readonly Pick<OrderRow, 'order_pk'>[]): Promise
     orders.map((order) => order.order_pk),
   );
 }
-/** Settlements that changed where the amount is booked. */
+/** Only settlements that changed where the amount is booked. */
 async function settleKeys(database: Database, orderPks: readonly string[]): Promise<readonly Moved[]> {
   const { rows } = await sql<Moved>`
     select distinct order_pk, was, became from settle_payout_money(${orderPks}::uuid[]) where was <> became`.execute(
@@ -54,7 +54,7 @@ async function settleKeys(database: Database, orderPks: readonly string[]): Prom
   return rows;
 }
 
-/** Sums of the ledger transactions of one payout, by kind of account. */
+/** By kind of account. */
 async function ledgerSums(order: Pick<OrderRow, 'order_pk'>): Promise<Record<string, bigint>> {
   const { rows } = await sql<{ kind: LedgerAccountKind; amount: bigint }>`
     select a.kind, sum(p.amount) as amount from ledger_transaction t join ledger_posting p using (ledger_tx_id)

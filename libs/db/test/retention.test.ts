@@ -31,7 +31,7 @@ afterEach(async () => {
 const HOUR = 3_600;
 const DAY = 24 * HOUR;
 const noWork = (): Promise<void> => Promise.resolve();
-/** A UUID of version 7 created so many seconds ago. */
+/** A UUID of version 7. */
 function idOf(secondsAgo: number): string {
   const time = Math.floor(Date.now() - secondsAgo * 1_000)
     .toString(16)
@@ -54,7 +54,6 @@ async function partitionOf(table: string, eventId: string): Promise<string | und
   return rows[0]?.name;
 }
 
-/** Creates a partition as the roller would have at that time. */
 async function makePartition(table: string, name: string, fromSecondsAgo: number, seconds: number) {
   await sql`create table ${sql.table(name)} (like ${sql.table(table)} including all)`.execute(admin.kysely);
   const { rows } = await sql<{ lower: string; upper: string }>`
@@ -154,7 +153,6 @@ describe('the inbox', () => {
   });
 });
 
-/** Inserts a notification with its delivery. */
 async function aCallback(
   db: Db,
   order: OrderRow,

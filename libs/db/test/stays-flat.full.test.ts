@@ -7,12 +7,10 @@ import { handleTogetherOnce } from '../src/inbox.ts';
 import { aMerchant } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 
-/*
- * Tables with short-lived rows keep the size of their live rows. SECONDS=240 RATE=2500 runs it for longer.
- */
+/* SECONDS=240 RATE=2500 runs it for longer. */
 const SECONDS = Number(process.env['SECONDS'] ?? 45);
 const RATE = Number(process.env['RATE'] ?? 1_000);
-/** Validity of a nonce here, so that one run replaces the rows many times; ten minutes in production. */
+/** Validity of a nonce; ten minutes in production. So short that one run replaces the rows many times. */
 const WINDOW_SECONDS = 8;
 
 let testDatabase: TestDatabase;

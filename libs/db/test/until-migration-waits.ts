@@ -1,7 +1,6 @@
 import { waitUntil } from '@opentill/testkit/wait-until';
 import type pg from 'pg';
 
-/** Resolves once the migrator of this client's database waits for a lock. */
 export async function untilMigrationWaits(client: pg.Client): Promise<void> {
   await waitUntil('the migration waits for a lock', async () => {
     const { rowCount } = await client.query(`select from pg_stat_activity

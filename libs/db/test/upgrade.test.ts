@@ -9,11 +9,11 @@ import { BASELINE, SINCE_BASELINE, WITH_EXAMPLE } from './example-migration.ts';
 import { untilMigrationWaits } from './until-migration-waits.ts';
 
 /*
- * Services of the previous version continue to work while later migrations run, and after them: the rights, functions and
- * columns they use stay. Whatever a later release removes is listed here with its reason.
+ * Services of the previous version work while later migrations run, and after them: their rights, functions and columns
+ * stay. Whatever a later release removes is listed here with its reason.
  */
 
-/** Rights that a migration removed on purpose, by its name: no service that uses them runs next to it. */
+/** By migration; no service that uses these rights runs next to it. */
 const TAKEN: Readonly<Record<string, readonly RegExp[]>> = {};
 
 let server: pg.Client;
@@ -48,7 +48,7 @@ async function connect(url: string): Promise<pg.Client> {
 const ROLES = SERVICE_SCHEMAS.map((schema) => `'${serviceRole(schema)}'`).join(', ');
 const SCHEMAS = ['public', ...SERVICE_SCHEMAS].map((schema) => `'${schema}'`).join(', ');
 
-/** Lines of what the previous version uses: rights to columns and functions, column types, results of functions. */
+/** Rights to columns and functions, column types, results of functions. */
 async function promisesOf(client: pg.Client): Promise<ReadonlySet<string>> {
   const { rows } = await client.query<{ line: string }>(`
     select format('%s %s %s.%s.%s', r.rolname, p.right, n.nspname, c.relname, a.attname) as line
@@ -122,7 +122,6 @@ const TOKEN = '0x00000000000000000000000000000000000dec06';
 const soon = () => new Date(Date.now() + 600_000).toISOString();
 const hash = () => `0x${randomBytes(32).toString('hex')}`;
 
-/** Creates an order with its dependent rows, as the api does. */
 async function create(api: pg.Client, orderType: 'COLLECTION' | 'PAYOUT'): Promise<string> {
   const isPayout = orderType === 'PAYOUT';
   const order = {
@@ -165,7 +164,6 @@ async function create(api: pg.Client, orderType: 'COLLECTION' | 'PAYOUT'): Promi
   return order.orderPk;
 }
 
-/** Authorises a payout with a nonce and signs it, as the signer does. */
 async function sign(signer: pg.Client, orderPk: string, nonce: number, txHash: string): Promise<void> {
   await signer.query('begin');
   await signer.query(

@@ -15,7 +15,7 @@ begin
   end loop;
 end $$;
 
--- Roles may call only functions that are granted to them. This also holds for later migrations of the same owner.
+-- Roles may call only functions that are granted to them, also those of later migrations by the same owner.
 alter default privileges revoke execute on functions from public;
 revoke all on schema public from public;
 

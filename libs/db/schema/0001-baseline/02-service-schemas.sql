@@ -1,6 +1,6 @@
 -- One schema per service with its own outbox, inbox and leases: a stolen role cannot forge events of another service.
--- Inboxes are partitioned by the event id, a UUID of version 7, which begins with its creation time. So a range of ids is a
--- range of time, and all rows of an event are in one partition. Partitions by a time column would break the primary key.
+-- Inboxes are partitioned by event id, a UUID of version 7, which begins with its time: a range of ids is a range of
+-- time, and all rows of an event are in one partition. Partitions by a time column would break the primary key.
 
 -- A lease keeps its row, because a new row would restart the fencing token. Only presences may be deleted.
 create function lease_refuse_delete() returns trigger language plpgsql as $$
@@ -12,11 +12,9 @@ create function uuid_at(p_time timestamptz) returns uuid language sql immutable 
   $$ select (lpad(to_hex(floor(extract(epoch from p_time) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid $$;
 comment on function uuid_at(timestamptz) is 'The smallest UUID of version 7 with this time.';
 
--- Creates the partitions of the coming days and drops each partition whose ids are all older than p_kept. Rows
--- whose ids are not UUIDs of version 7 are in the default partition; they are deleted by p_time_column, 10,000 per
--- call. No lock is awaited longer than lock_timeout, so other sessions do not queue behind this one. A table that
--- cannot be locked is left for the next call. Returns the numbers of dropped partitions and of deleted rows of the
--- default partition.
+-- Creates the partitions of the coming days and drops each partition whose ids are all older than p_kept. Rows whose
+-- ids are not UUIDs of version 7 are in the default partition: deleted by p_time_column, 10,000 per call. Waits for
+-- each lock at most lock_timeout, so that sessions do not queue behind it; the next call handles a locked table.
 create function roll_partitions(p_table regclass, p_time_column text, p_width interval, p_kept interval,
   out dropped integer, out deleted integer)
 language plpgsql security definer set search_path = public, pg_temp set lock_timeout = '200ms' as $$

@@ -1,6 +1,6 @@
 -- The tracker's results for transfers, incidents, holds, and the operators' decisions on orders.
 
-create table transfer_settlement ( -- writer: tracker. The settlement of each transfer
+create table transfer_settlement ( -- writer: tracker
   transfer_id bigint primary key references transfer,
   settled_version integer not null,
   order_pk uuid references orders,

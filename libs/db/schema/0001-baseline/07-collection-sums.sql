@@ -71,8 +71,8 @@ begin
   insert into collection_away (tx_hash, order_pk) select tx_hash, order_pk from judged where away on conflict do nothing;
 end $$;
 
--- Adds the inserted transfers to the sums. Recomputes collection_away from all transfers of a transaction, so it
--- may run twice. Block times are compared in whole seconds, like isInTime of libs/domain.
+-- Recomputes collection_away from all transfers of a transaction, so it may run twice. Block times are compared in
+-- whole seconds, like isInTime of libs/domain.
 create function collection_sum_inserted() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$
 begin
@@ -119,7 +119,6 @@ end $$;
 create trigger transfer_inserted_summed after insert on transfer
   referencing new table as came for each statement execute function collection_sum_inserted();
 
--- Subtracts the old and adds the new values of updated transfers.
 create function collection_sum_updated() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$
 begin

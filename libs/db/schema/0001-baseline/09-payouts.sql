@@ -141,8 +141,7 @@ create table payout_attempt ( -- writer: payout-signer
   unique (chain, wallet, unique_ms),
   check ((dead_height is not null) = (state = 'DEAD') and (dead_hash is not null) = (state = 'DEAD')),
   constraint payout_attempt_epochs check ((first_epoch is null) = (last_epoch is null) and last_epoch >= first_epoch),
-  -- The largest integer of a JavaScript number. An attempt never changes, so an unreadable one would block its
-  -- wallet.
+  -- The largest safe integer of JavaScript. An attempt never changes, so an unreadable one would block its wallet.
   constraint payout_attempt_readable check (greatest(unique_ms, expires_ms, reference_height, last_epoch) <= 9007199254740991)
 );
 comment on table payout_attempt is 'A transaction that expires. OPEN: it may land, or has landed and is not verified. SETTLED: verified in a block. DEAD: it expired and is proven to be in no block; only then the payout may get another attempt.';
@@ -240,7 +239,7 @@ create policy signer_halts on wallet_halt for insert to opentill_signer with che
 create policy ops_halts on wallet_halt for insert to opentill_ops with check (kind = 'OPERATOR' and released_at is null);
 create policy ops_releases on wallet_halt for update to opentill_ops using (released_at is null) with check (released_at is not null);
 
-create table payout_approval ( -- writer: ops. Valid only by the approver's key
+create table payout_approval ( -- writer: ops. Valid only with the approver's key
   order_pk uuid not null references orders,
   approver text not null check (approver ~ '^[0-9a-f]{64}$'),
   signature bytea not null check (octet_length(signature) = 64),
@@ -248,7 +247,7 @@ create table payout_approval ( -- writer: ops. Valid only by the approver's key
   primary key (order_pk, approver)
 );
 comment on column payout_approval.approver is 'The approver''s public key, ed25519 in hex: a name could be used with another person''s signature.';
--- Finds approvals by the policy's keys; the number of other approvals does not matter.
+-- Finds approvals by the policy's keys, however many others there are.
 create index payout_approval_recent on payout_approval (approver, approved_at);
 
 create table payout_veto ( -- writer: ops

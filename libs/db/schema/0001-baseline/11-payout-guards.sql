@@ -236,12 +236,11 @@ end $$;
 create trigger deposit_address_no_hot_wallet before insert or update of family, address on deposit_address for each row
   execute function deposit_address_is_no_hot_wallet();
 
--- Expires unsigned payouts whose time is over by the database's clock. This function and the signer's step to
--- SIGNED change one row from the state in which they found it, so at most one of them happens. Rows are locked in
--- key order. A payout does not expire while its wallet has transactions that this database lacks, because one may
--- have paid it. The signer's suspicion of that (CHAIN_AHEAD) counts for two minutes: by then it has halted the
--- wallet, or was wrong. A payout whose next attempt needs an operator's decision does not expire until the
--- decision is carried out, because an attempt may have paid it. Returns the payouts that expired now.
+-- Expires unsigned payouts whose time is over by the database's clock. This function and the signer's step to SIGNED
+-- change the same row from the state that they read, so only one succeeds. Rows are locked in key order. Two kinds do
+-- not expire, because they may have been paid: payouts of a wallet with transactions that this database lacks, and
+-- payouts whose next attempt needs an operator's decision. The signer's suspicion of missing transactions (CHAIN_AHEAD)
+-- counts for two minutes: by then it has halted the wallet, or was wrong.
 create function expire_payouts(p_order_pks uuid[]) returns setof uuid
 language sql security definer set search_path = public, pg_temp as $$
   with due as (

@@ -158,7 +158,7 @@ begin
   end loop;
 end $$;
 
--- Moves a positive balance of HOT_GAS of an asset to HOT_AVAILABLE. Idempotent.
+-- Moves the positive HOT_GAS balance of an asset to HOT_AVAILABLE. Idempotent.
 create function make_gas_payable(p_chain text, p_symbol text) returns numeric
 language plpgsql security definer set search_path = public, pg_temp as $$
 declare v_hot bigint; v_gas bigint; v_amount numeric; v_tx bigint;

@@ -1,4 +1,5 @@
--- The rights of each role. ARCHITECTURE.md names the writer of each table; libs/db/test/grants.test.ts checks both.
+-- The rights of each role. docs/architecture/database.md names the writer of each table; libs/db/test/grants.test.ts
+-- checks both.
 
 -- api
 grant usage on schema ops, scanner_evm, scanner_sui, scanner_tron, signer, tracker, webhook to opentill_api;

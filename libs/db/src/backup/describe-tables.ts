@@ -2,24 +2,22 @@ import type pg from 'pg';
 import { SERVICE_SCHEMAS } from '../service-schema.ts';
 import { backupError } from './backup-error.ts';
 
-/** A table included in a backup. */
 export interface KeptTable {
   readonly name: string;
-  /** Stored columns in their order; computed ones are excluded. */
+  /** In their order, without computed columns. */
   readonly columns: readonly string[];
 }
 
 const SCHEMAS = ['public', ...SERVICE_SCHEMAS];
 /**
- * `written_by` names a transaction of the old server. A restored row is closed because another transaction wrote
- * it. Migrations create the excluded table.
+ * `written_by` names a transaction of the old server: it differs after a restore, so a restored row is closed.
+ * Migrations create the excluded table.
  */
 const LEFT_OUT_COLUMNS: Readonly<Record<string, readonly string[]>> = { ledger_transaction: ['written_by'] };
 const LEFT_OUT_TABLES = ['schema_migration'];
 
 /**
- * Lists all permanent tables, referenced tables first. Partitions are included in their parent; unlogged tables are
- * excluded.
+ * All permanent tables, referenced tables first. Partitions belong to their parent; unlogged tables are excluded.
  * @throws GatewayError BACKUP_NOT_POSSIBLE when references form a cycle
  */
 export async function describeTables(client: pg.ClientBase): Promise<readonly KeptTable[]> {
@@ -53,7 +51,6 @@ export async function describeTables(client: pg.ClientBase): Promise<readonly Ke
   return ordered;
 }
 
-/** Names of all sequences, including those of identity columns. */
 export async function listSequences(client: pg.ClientBase): Promise<readonly string[]> {
   const { rows } = await client.query<{ name: string }>(
     `select c.oid::regclass::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace

@@ -12,7 +12,6 @@ import { backupError } from './backup-error.ts';
 import { describeTables, listSequences, type KeptTable } from './describe-tables.ts';
 import type { FamilyMarks, Manifest, SequenceEntry, TableEntry } from './manifest.ts';
 
-/** The manifest's description of the database. */
 export type ExportedDatabase = Pick<
   Manifest,
   'takenAt' | 'postgresVersion' | 'migrations' | 'tables' | 'sequences' | 'families'
@@ -25,11 +24,9 @@ const APPLICATION = 'opentill-backup';
 const TABLES = 'tables';
 
 /**
- * Copies one snapshot into files of `directory`/tables. The gateway keeps running: only migrations wait, and the
- * removal of old partitions is retried. Sequences are read last, so that none is lower than a value used in the
- * snapshot.
- *
- * Uses COPY text, which is the same in all Postgres versions, and no Postgres programs.
+ * Copies one snapshot into files of `directory`/tables, as COPY text, which is the same in all Postgres versions. The
+ * gateway keeps running: only migrations wait, and the removal of old partitions is retried. Sequences are read last,
+ * so that none is lower than a value used in the snapshot.
  * @throws GatewayError BACKUP_NOT_POSSIBLE or a DatabaseErrorCode
  */
 export async function exportDatabase(adminUrl: string, directory: string): Promise<ExportedDatabase> {
@@ -97,7 +94,6 @@ async function exportTable(
   return { name, columns, rows: lines.count(), file };
 }
 
-/** Counts rows: in COPY text each row is one line, because line breaks in values are escaped. */
 function countLines(): { readonly stream: Transform; count(): number } {
   let count = 0;
   const stream = new Transform({
@@ -140,7 +136,6 @@ export function depositSequence(family: string): string {
   return `deposit_index_${family.toLowerCase()}`;
 }
 
-/** Waits until a file, or the entries of a directory, are on disk. */
 export async function syncFile(path: string): Promise<void> {
   const file = await open(path, 'r');
   try {

@@ -4,7 +4,6 @@ import type { IndexJump } from './index-jump.ts';
 import type { Manifest } from './manifest.ts';
 import { depositSequence } from './export-database.ts';
 
-/** A wallet from the public key file. */
 export interface WalletOfFamily {
   readonly family: Family;
   readonly address: string;
@@ -14,7 +13,7 @@ export interface HoldPlan {
   readonly restoreId: string;
   readonly manifest: Pick<Manifest, 'backupId' | 'takenAt'>;
   readonly jumps: readonly IndexJump[];
-  /** Wallets of the public key file, because the database may not have known them yet. */
+  /** From the public key file, because the database may not have known them yet. */
   readonly wallets: readonly WalletOfFamily[];
 }
 
@@ -24,8 +23,7 @@ export interface Held {
 }
 
 /**
- * SQL condition: the row belongs to a deposit address. The signer derives their keys, and they pay only the
- * gateway's own places.
+ * The row belongs to a deposit address. The signer derives their keys, and they pay only the gateway's own addresses.
  */
 const IS_DEPOSIT = (row: string) =>
   `exists (select from deposit_address d join chain_family f using (family) where f.chain = ${row}.chain and d.address = ${row}.wallet)`;
@@ -114,8 +112,7 @@ async function stopClocks(client: pg.ClientBase, restoreId: string): Promise<num
        set restore_id = excluded.restore_id, decision = null, decided_by = null, decided_reason = null, decided_at = null`,
     [restoreId],
   );
-  // An attempt that was open may have died since, and a lost one may have landed. It must not become DEAD
-  // meanwhile.
+  // An attempt that was open may have died since, and a lost one may have landed. It must not become DEAD meanwhile.
   await client.query(
     `insert into doubtful_payout (order_pk, restore_id) select distinct order_pk, $1::uuid from payout_attempt where state = 'OPEN'
      on conflict (order_pk) do update

@@ -14,13 +14,13 @@ import { describeTables } from './describe-tables.ts';
 import type { Manifest, TableEntry } from './manifest.ts';
 
 const APPLICATION = 'opentill-restore';
-/** Bytes per COPY statement. Limits the memory that Postgres keeps for a statement's rows until its end. */
+/** Bytes per COPY statement: Postgres keeps a statement's rows in memory until its end. */
 const CHUNK_BYTES = 4 * 1024 * 1024;
 
 /**
- * Restores a backup into an empty database in a single transaction: the old schema, the rows, later migrations,
- * and the work of `hold`. So no service sees the rows without the hold, and a failure leaves the database empty.
- * The migration lock excludes other migrations. References are checked per row, the ledger's sums at the end.
+ * Restores into an empty database in one transaction: the old schema, the rows, later migrations, and the work of
+ * `hold`. So no service sees the rows without the hold, and a failure leaves the database empty. The migration lock
+ * excludes other migrations. References are checked per row, the ledger's sums at the end.
  * @throws GatewayError RESTORE_NOT_EMPTY, BACKUP_OF_ANOTHER_VERSION, RESTORE_FAILED or a DatabaseErrorCode
  */
 export async function importDatabase<T>(
@@ -28,7 +28,6 @@ export async function importDatabase<T>(
   directory: string,
   manifest: Manifest,
   hold: (client: pg.ClientBase) => Promise<T>,
-  /** Default: the migrations of this version. */
   migrations: readonly Migration[] = MIGRATIONS,
 ): Promise<T> {
   const { past, later } = splitMigrations(manifest, migrations);
@@ -60,7 +59,6 @@ export async function importDatabase<T>(
   }
 }
 
-/** Splits the migrations of this version into those of the backup's database and later ones. */
 function splitMigrations(
   { migrations, gatewayVersion }: Manifest,
   known: readonly Migration[],
@@ -159,7 +157,7 @@ async function setSequences(client: pg.Client, { sequences }: Manifest): Promise
     await client.query('select setval($1::regclass, $2, $3)', [name, lastValue, isCalled]);
 }
 
-/** Checks the ledger invariants that triggers enforce for single writes. */
+/** Triggers enforce these invariants for single writes; the load disabled them. */
 async function requireSoundLedger(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ wrong: string }>(`
     select 'the balance of account ' || a.account_id as wrong from ledger_account a

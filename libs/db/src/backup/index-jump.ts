@@ -2,7 +2,6 @@ import { FAMILIES, type Family } from '@opentill/domain/chains';
 import { backupError } from './backup-error.ts';
 import type { FamilyMarks } from './manifest.ts';
 
-/** Rules for the jump of deposit indexes at a restore. */
 export interface JumpRules {
   /** Minimum per started day since the backup. */
   readonly minimum: number;
@@ -11,12 +10,12 @@ export interface JumpRules {
 }
 
 /**
- * An api process reserves 32,768 addresses at start, so assigned indexes may be that far ahead for each start
- * since the backup. The minimum allows about 60 starts a day.
+ * An api process reserves 32,768 addresses at start, and each start since the backup may have done so. The minimum
+ * allows about 60 starts a day.
  */
 export const DEFAULT_JUMP: JumpRules = { minimum: 2_000_000, factor: 10 };
 
-/** Next index of a family. Lower indexes without an order may have been assigned after the backup. */
+/** Lower indexes without an order may have been assigned after the backup. */
 export interface IndexJump {
   readonly family: Family;
   readonly next: number;
@@ -28,8 +27,7 @@ const HOUR_MS = 3_600_000;
 const HOURS_A_DAY = 24;
 
 /**
- * Plans the next index of each family, so that no address assigned after the backup is assigned again. Every
- * family jumps, even if unused at the backup.
+ * Every family jumps, even if unused at the backup, so that no address is assigned twice.
  * @param awayMs time from the backup's snapshot to the restore
  * @throws GatewayError RESTORE_FAILED if a family has no addresses left
  */

@@ -1,17 +1,16 @@
 import type { Family } from '@opentill/domain/chains';
 import { backupError } from './backup-error.ts';
 
-/** Contents of `manifest.json`: what a backup contains and its origin. SHA256SUMS has the checksums of its files. */
+/** `manifest.json`. SHA256SUMS has the checksums of its files. */
 export interface Manifest {
   readonly format: typeof FORMAT;
   readonly formatVersion: typeof FORMAT_VERSION;
   readonly backupId: string;
   /** Time of the snapshot by the database's clock, ISO 8601. */
   readonly takenAt: string;
-  /** Version of the gateway that wrote the backup. */
   readonly gatewayVersion: string;
   readonly postgresVersion: string;
-  /** Applied migrations in order, with the checksums of `schema_migration`. */
+  /** With the checksums of `schema_migration`. */
   readonly migrations: readonly { readonly name: string; readonly checksum: string }[];
   readonly tables: readonly TableEntry[];
   readonly sequences: readonly SequenceEntry[];
@@ -26,7 +25,6 @@ export interface TableEntry {
   readonly name: string;
   readonly columns: readonly string[];
   readonly rows: number;
-  /** Path relative to the backup; COPY text compressed with gzip. */
   readonly file: string;
 }
 
@@ -48,7 +46,6 @@ export type KeptFileRole = (typeof KEPT_FILES)[number];
 
 export interface KeptFile {
   readonly role: KeptFileRole;
-  /** Path relative to the backup. */
   readonly file: string;
 }
 
@@ -57,10 +54,7 @@ export const FORMAT_VERSION = 1;
 export const MANIFEST_FILE = 'manifest.json';
 export const SUMS_FILE = 'SHA256SUMS';
 
-/**
- * Parses a manifest whose checksum was verified.
- * @throws GatewayError BACKUP_DAMAGED, BACKUP_OF_ANOTHER_VERSION
- */
+/** @throws GatewayError BACKUP_DAMAGED, BACKUP_OF_ANOTHER_VERSION */
 export function parseManifest(text: string): Manifest {
   let json: Partial<Manifest> | null;
   try {
