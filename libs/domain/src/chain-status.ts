@@ -1,24 +1,22 @@
 export const CHAIN_STATES = ['STARTING', 'RUNNING', 'FAILING', 'PAUSED', 'LEFT_OUT', 'HALTED'] as const;
 
 /**
- * - `STARTING`: the start-up checks or the first round are still running.
+ * - `STARTING`: the start-up checks or the first round are running.
  * - `FAILING`: no round succeeded for 30 seconds, or the head is too old. Retried.
- * - `PAUSED`: an operator paused the chain.
  * - `LEFT_OUT`: the chain failed its start-up checks. Checked again, with back-off.
  * - `HALTED`: the chain needs an operator's decision.
  */
 export type ChainState = (typeof CHAIN_STATES)[number];
 
-/** State of a chain, in the words that `/readyz`, the ops API and the CLI share. */
+/** Shared by `/readyz`, the ops API and the CLI. */
 export interface ChainStatus {
   readonly state: ChainState;
-  /** Error code; null without an error. */
   readonly reason: string | null;
   /** For operators. No secrets. */
   readonly detail: string | null;
 }
 
-/** True if payouts of a chain in this state wait with the obstacle `CHAIN_HALTED`. */
+/** Such payouts wait with the obstacle `CHAIN_HALTED`. */
 export function stopsPayouts(state: ChainState): boolean {
   return state === 'HALTED' || state === 'LEFT_OUT';
 }
@@ -38,7 +36,7 @@ export function chainStatusText({
     .join(': ');
 }
 
-/** States that operators see: those of services, and `NOT_SCANNED` while no scanner holds the chain. */
+/** `NOT_SCANNED`: no scanner holds the chain. */
 export const SHOWN_CHAIN_STATES = [...CHAIN_STATES, 'NOT_SCANNED'] as const;
 
 export interface ShownChainStatus {
@@ -52,11 +50,10 @@ export interface ChainReports {
   readonly scanner: (ChainStatus & { readonly since: Date }) | undefined;
   readonly signer: (ChainStatus & { readonly since: Date }) | undefined;
   readonly pause: { readonly reason: string; readonly since: Date } | undefined;
-  /** True while a scanner holds the chain's lease. */
   readonly isScanned: boolean;
 }
 
-/** Ranks the reports: a state that stops payouts, then an operator's pause, then the scanner's report. */
+/** Priority: a state that stops payouts, then an operator's pause, then the scanner's report. */
 export function mergeChainReports({ scanner, signer, pause, isScanned }: ChainReports): ShownChainStatus {
   const stopping = [scanner, signer].find((report) => report !== undefined && stopsPayouts(report.state));
   if (stopping !== undefined) return stopping;

@@ -1,12 +1,11 @@
-/** Chain families. The chains of a family share an address format, a reader and a sender. */
+/** The chains of a family share an address format, a reader and a sender. */
 export const FAMILIES = ['EVM', 'TRON', 'SUI'] as const;
 export type Family = (typeof FAMILIES)[number];
 
 /**
- * The twelve chain values of the API (docs/api.md) with their families. `chainId` binds EVM signatures to a network
- * (EIP-155), so a signature for a test network is worthless on a main network. `genesisId` identifies networks
- * without a chain id: TRON by the last four bytes of block 0, SUI by the digest of checkpoint 0. Test networks of
- * these have several instances with different ids.
+ * The twelve chain values of docs/api.md. `chainId` binds EVM signatures to a network (EIP-155), so a signature for a
+ * test network is worthless on a main network. `genesisId`: last four bytes of block 0 (TRON), digest of checkpoint 0
+ * (SUI). Test networks of these have several instances with different ids.
  */
 export const CHAINS = {
   TRON: { family: 'TRON', network: 'main', genesisId: '0x2b6653dc' },
@@ -27,7 +26,7 @@ export const CHAINS = {
 >;
 
 export type Chain = keyof typeof CHAINS;
-/** Main networks, whose coins have a value, and test networks. Their wallets have different keys. */
+/** Their wallets have different keys. */
 export const NETWORK_KINDS = ['main', 'test'] as const;
 export type NetworkKind = (typeof NETWORK_KINDS)[number];
 export const CHAIN_VALUES = Object.keys(CHAINS) as readonly Chain[];
@@ -44,13 +43,12 @@ export function isTestNetwork(chain: Chain): boolean {
   return CHAINS[chain].network === 'test';
 }
 
-/** Chain id of an EVM chain (EIP-155); undefined for other families. */
 export function chainIdOf(chain: Chain): number | undefined {
   const known: { readonly family: Family; readonly chainId?: number } = CHAINS[chain];
   return known.chainId;
 }
 
-/** Genesis id of the main networks of TRON and SUI; undefined for other chains. */
+/** Only the main networks of TRON and SUI have one. */
 export function genesisIdOf(chain: Chain): string | undefined {
   const known: { readonly family: Family; readonly genesisId?: string } = CHAINS[chain];
   return known.genesisId;

@@ -1,26 +1,25 @@
 import type { TransferState } from './confirmations.ts';
 import { baseUnits, type BaseUnits } from './money.ts';
 
-/** Last block time at which transfers are in time, in unix seconds (CollectionTerms). */
+/** Unix seconds. */
 interface Cutoff {
   readonly cutoffSeconds: number;
 }
 
-/** A transfer of the order's own token on its own chain to its deposit address. */
+/** A transfer of the order's own token, on its own chain, to its deposit address. */
 export interface TransferFact {
   readonly transferId: number;
   readonly txHash: string;
   readonly amount: BaseUnits;
   readonly state: TransferState;
-  /** Time of the earliest block that held it, so that a reorganisation does not make it late (docs/api.md 5). */
+  /** Of the earliest block that held it, so that a reorganisation does not make it late (docs/api.md section 5). */
   readonly firstBlockTimeSeconds: number;
-  /** isDeepEnough for this order; implies VERIFIED. */
   readonly deepEnough: boolean;
-  /** Refunded completely or in part, or in a refund that is in flight. No part of it pays the order. */
+  /** Completely or in part, also in flight. No part of it pays the order. */
   readonly refunded?: boolean;
 }
 
-/** Sums of an order's transfers that are not orphaned, in base units. */
+/** Without orphaned transfers, in base units. */
 export interface CollectionSums {
   /** In time, refunded or not. Shown for an unpaid order. */
   readonly arrived: BaseUnits;
@@ -30,15 +29,14 @@ export interface CollectionSums {
   readonly confirmed: BaseUnits;
   /** Verified at any time, refunded or not. */
   readonly verified: BaseUnits;
-  /** Part of `verified` that came late. */
   readonly verifiedLate: BaseUnits;
-  /** Part of `verified` that is not refunded. An operator may accept it. */
+  /** Verified, not refunded. An operator may accept it. */
   readonly acceptable: BaseUnits;
   /** A transaction that paid in time is in no block now. It may return: the payer is not asked to pay again. */
   readonly away: boolean;
 }
 
-/** CONFIRMED: in time and deep enough. ACCEPTED: all verified transfers, when an operator accepts the order. */
+/** ACCEPTED: all verified transfers, when an operator accepts the order. */
 export type CreditedTransfers = 'CONFIRMED' | 'ACCEPTED';
 
 export function isInTime(terms: Cutoff, transfer: Pick<TransferFact, 'firstBlockTimeSeconds'>): boolean {
@@ -54,7 +52,7 @@ export function isCredited(
   return credits === 'ACCEPTED' || (transfer.deepEnough && isInTime(terms, transfer));
 }
 
-/** Sums over all transfers of an order. The database keeps the same sums incrementally (table collection_sum). */
+/** The database keeps the same sums incrementally (table collection_sum). */
 export function sumTransfers(terms: Cutoff, transfers: readonly TransferFact[]): CollectionSums {
   const live = transfers.filter((t) => t.state !== 'ORPHANED');
   const inTime = live.filter((t) => isInTime(terms, t));
@@ -73,7 +71,7 @@ export function sumTransfers(terms: Cutoff, transfers: readonly TransferFact[]):
   };
 }
 
-/** Sums as the database keeps them, without refunds. `readSums` subtracts the transfers that differ. */
+/** From the database, without refunds. `readSums` subtracts the transfers that differ. */
 export interface CountedSums {
   readonly inTime: BaseUnits;
   readonly verifiedInTime: BaseUnits;
@@ -84,9 +82,8 @@ export interface CountedSums {
 }
 
 /**
- * Computes the same sums as sumTransfers().
- * @param elsewhere counted transfers that are still settled for another order, or booked as a hot wallet's
- * @param refunded counted transfers that were refunded
+ * The same sums as sumTransfers(). @param elsewhere counted transfers that are settled for another order, or booked as
+ * a hot wallet's
  */
 export function readSums(
   terms: Cutoff,

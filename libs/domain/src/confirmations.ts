@@ -1,4 +1,3 @@
-/** State of a transfer on the chain (table transfer). */
 export type TransferState = 'DETECTED' | 'VERIFIED' | 'ORPHANED';
 
 /** 1 for the head itself, 0 while the head is below the block, as during a reorganisation. */
@@ -6,10 +5,7 @@ export function confirmedNum(headHeight: number, blockHeight: number): number {
   return Math.max(0, headHeight - blockHeight + 1);
 }
 
-/**
- * True if a transfer is deep enough to be credited: verified, with the required number of confirmations.
- * `confirmationsRequired` null: the finalized tag decides, which the verified cursor follows.
- */
+/** Deep enough to be credited. Null: the finalized tag decides, which the verified cursor follows. */
 export function isDeepEnough(
   transfer: { readonly state: TransferState; readonly blockHeight: number },
   headHeight: number,

@@ -1,4 +1,4 @@
-/** Data of every failure in the gateway. One table maps it to an HTTP status, another to an acknowledgement. */
+/** One table maps these data to an HTTP status, another to an acknowledgement. */
 export interface GatewayErrorOptions {
   /** True if the same call may succeed later without a correction. */
   readonly retryable: boolean;
@@ -7,10 +7,7 @@ export interface GatewayErrorOptions {
   readonly cause?: unknown;
 }
 
-/**
- * The gateway's only error class. `code` is a stable SCREAMING_SNAKE_CASE word. Each module exports the union of its
- * codes with documentation per code, and passes it as `Code`.
- */
+/** The gateway's only error class. Each module exports the documented union of its codes and passes it as `Code`. */
 export class GatewayError<Code extends string = string> extends Error {
   override readonly name = 'GatewayError';
   readonly code: Code;
@@ -25,7 +22,7 @@ export class GatewayError<Code extends string = string> extends Error {
   }
 }
 
-/** True for a retryable GatewayError and for any other error: a bug must not lose work. */
+/** Also any other error is retryable: a bug must not lose work. */
 export function isRetryable(error: unknown): boolean {
   return error instanceof GatewayError ? error.retryable : true;
 }

@@ -1,6 +1,5 @@
 import type { BaseUnits } from './money.ts';
 
-/** Kinds of accounts that payments use (table ledger_account). */
 export type DepositAccountKind = 'DEPOSIT' | 'SUSPENSE' | 'MERCHANT';
 
 export interface LedgerAccount {
@@ -17,7 +16,7 @@ export interface LedgerPosting {
   readonly amount: bigint;
 }
 
-/** A ledger transaction. Its postings sum to zero. `ref` is its natural key, so a second insert fails. */
+/** The postings sum to zero. `ref` is the natural key, so a second insert fails. */
 export interface LedgerEntry {
   readonly ref: string;
   readonly kind: 'DEPOSIT' | 'DEPOSIT_REVERSED' | 'CREDIT' | 'CREDIT_REVERSED';
@@ -25,7 +24,7 @@ export interface LedgerEntry {
   readonly postings: readonly LedgerPosting[];
 }
 
-/** Received money: one transfer to a deposit address, or the sum of those credited to an order. */
+/** One transfer to a deposit address, or the sum of those credited to an order. */
 export interface Receipt {
   readonly orderPk: string;
   readonly merchantId: string;
@@ -34,12 +33,12 @@ export interface Receipt {
   readonly amount: BaseUnits;
 }
 
-/** Books a verified transfer to its deposit address, not credited yet. `booking` counts from 1. */
+/** Not credited yet. `booking` counts from 1. */
 export function bookDeposit(receipt: Receipt, transferId: number, booking: number): LedgerEntry {
   return entry('DEPOSIT', `deposit:${transferId}:${booking}`, receipt, 'DEPOSIT', 'SUSPENSE');
 }
 
-/** Reverses a booked transfer that is no longer verified. */
+/** For a booked transfer that is no longer verified. */
 export function reverseDeposit(receipt: Receipt, transferId: number, booking: number): LedgerEntry {
   return entry(
     'DEPOSIT_REVERSED',
@@ -50,12 +49,12 @@ export function reverseDeposit(receipt: Receipt, transferId: number, booking: nu
   );
 }
 
-/** Credits the actual amount of a SUCCESS order to the merchant. The reference permits it once per order. */
+/** Of a SUCCESS order. The reference permits it once per order. */
 export function creditOrder(receipt: Receipt): LedgerEntry {
   return entry('CREDIT', `credit:${receipt.orderPk}`, receipt, 'SUSPENSE', 'MERCHANT');
 }
 
-/** Reverses the credit of a transfer that a reorganisation removed. Precedes the reversal of its deposit. */
+/** For a transfer that a reorganisation removed. Precedes the reversal of its deposit. */
 export function reverseCredit(receipt: Receipt, transferId: number, booking: number): LedgerEntry {
   return entry(
     'CREDIT_REVERSED',
@@ -66,7 +65,7 @@ export function reverseCredit(receipt: Receipt, transferId: number, booking: num
   );
 }
 
-/** Credits a removed transfer again after it was verified again. Follows its new deposit. */
+/** For a removed transfer that is verified again. Follows its new deposit. */
 export function creditAgain(receipt: Receipt, transferId: number, booking: number): LedgerEntry {
   return entry('CREDIT', `credit-again:${transferId}:${booking}`, receipt, 'SUSPENSE', 'MERCHANT');
 }

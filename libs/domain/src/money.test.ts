@@ -68,7 +68,6 @@ describe('parseAmount', () => {
         const text = fraction === '' ? whole : `${whole}.${fraction}`;
         const parsed = parseAmount(text, decimals);
         fc.pre(parsed.ok);
-        // both sides scaled by the digits of the fraction and the decimals of the token
         expect(parsed.value * 10n ** BigInt(fraction.length)).toBe(
           BigInt(whole + fraction) * 10n ** BigInt(decimals),
         );

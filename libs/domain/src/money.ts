@@ -1,11 +1,11 @@
-/** An amount in a token's smallest unit. The only representation of money in calculations. */
+/** A token's smallest unit: the only representation of money in calculations. */
 export type BaseUnits = bigint & { readonly __brand: 'BaseUnits' };
 
 export type AmountProblem =
   /** Not `digits[.digits]`, or more than 30 digits. */
   | 'NOT_A_NUMBER'
   | 'ZERO'
-  /** More decimals than the token has, with a non-zero surplus. */
+  /** Only a non-zero surplus counts. */
   | 'TOO_MANY_DECIMALS';
 
 const AMOUNT_GRAMMAR = /^[0-9]+(?:\.[0-9]+)?$/;
@@ -14,21 +14,18 @@ const AMOUNT_DIGITS_MAX = 30;
 /** Exclusive limit of numeric(78,0). */
 const END = 10n ** 78n;
 
-/** Brands a bigint as base units. Throws RangeError if it is negative or exceeds numeric(78,0). */
+/** Throws RangeError if it is negative or exceeds numeric(78,0). */
 export function baseUnits(value: bigint): BaseUnits {
   if (value < 0n || value >= END) throw new RangeError(`not an amount in base units: ${value}`);
   return value as BaseUnits;
 }
 
-/** True for the grammar of an amount: `digits[.digits]`, no sign, no exponent, at most 30 digits. */
+/** `digits[.digits]`, no sign, no exponent, at most 30 digits. */
 export function isAmountText(text: string): boolean {
   return AMOUNT_GRAMMAR.test(text) && text.length - (text.includes('.') ? 1 : 0) <= AMOUNT_DIGITS_MAX;
 }
 
-/**
- * Parses a decimal string into base units of a token with `decimals` decimals, without rounding. Zeros beyond the
- * token's decimals are accepted ("1.000" for a token with 2 decimals).
- */
+/** Without rounding. Accepts zeros beyond the token's decimals ("1.000" for a token with 2 decimals). */
 export function parseAmount(
   text: string,
   decimals: number,
@@ -44,10 +41,7 @@ export function parseAmount(
   return { ok: true, value: baseUnits(value) };
 }
 
-/**
- * Writes base units as an exact decimal string. Trailing zeros are cut or filled to `displayDecimals` (docs/api.md
- * section 4): 250000000 with 6 decimals → "250.00", 123456 → "0.123456".
- */
+/** Exact. `displayDecimals` is the minimum (docs/api.md section 4): 250000000 → "250.00", 123456 → "0.123456". */
 export function formatAmount(value: bigint, decimals: number, displayDecimals: number): string {
   if (value < 0n) throw new RangeError(`an amount is never negative: ${value}`);
   const digits = value.toString().padStart(decimals + 1, '0');

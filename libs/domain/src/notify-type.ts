@@ -1,6 +1,6 @@
 import type { CollectionStatus, PayoutStatus } from './order-status.ts';
 
-/** Callbacks about orders (docs/api.md section 6). */
+/** docs/api.md section 6. */
 export type OrderNotifyType =
   | 'ORDER_PENDING'
   | 'ORDER_PENDING_CONFIRMATION'
@@ -18,7 +18,7 @@ const BY_STATUS: { readonly [S in CollectionStatus | PayoutStatus]: OrderNotifyT
   FAILED: 'ORDER_FAILED',
 };
 
-/** Callback type for an order in `status`. ORDER_REVERTED is separate: the order stays SUCCESS. */
+/** Without ORDER_REVERTED, because the order stays SUCCESS. */
 export function notifyTypeOf(status: CollectionStatus | PayoutStatus): OrderNotifyType {
   return BY_STATUS[status];
 }

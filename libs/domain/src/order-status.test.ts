@@ -12,7 +12,6 @@ import {
   type TransitionTable,
 } from './order-status.ts';
 
-/** Every transition that changes the status, as `from to`. */
 function edges<S extends string, E extends string>(table: TransitionTable<S, E>): string[] {
   const found = new Set<string>();
   for (const from of Object.keys(table) as S[]) {

@@ -1,6 +1,6 @@
 import { GatewayError } from './gateway-error.ts';
 
-/** Statuses of a collection: those of a paid one in order, then the other ends. */
+/** A paid order passes these in order; the other ends follow. */
 export const COLLECTION_STATUSES = [
   'INIT',
   'PENDING',
@@ -11,26 +11,24 @@ export const COLLECTION_STATUSES = [
 ] as const;
 export type CollectionStatus = (typeof COLLECTION_STATUSES)[number];
 
-/** Statuses of a payout. An expired payout is FAILED. It never expires while a signed transaction may land. */
+/** An expired payout is FAILED. It never expires while a signed transaction may land. */
 export const PAYOUT_STATUSES = ['INIT', 'PENDING', 'PENDING_CONFIRMATION', 'SUCCESS', 'FAILED'] as const;
 export type PayoutStatus = (typeof PAYOUT_STATUSES)[number];
 
 export const COLLECTION_EVENTS = [
-  /** Money arrived in time, but does not cover the order yet. */
+  /** In time, but less than the order's amount. */
   'partlyPaid',
-  /** Money that arrived in time covers the order. */
+  /** By money that arrived in time. */
   'covered',
-  /** The covering money has the required confirmations. */
   'confirmed',
-  /** A reorganisation removed so much that the order is no longer covered. */
+  /** A reorganisation removed money; the rest does not cover the order. */
   'uncovered',
-  /** A reorganisation removed everything. */
   'vanished',
   /** The chain's verified time is past the cutoff and the order is not covered. */
   'expired',
   /** The sums changed, but not the status. */
   'amountChanged',
-  /** An operator accepted money that came late or was too little. */
+  /** By an operator: money that came late or was too little. */
   'accepted',
   'refused',
 ] as const;
@@ -42,9 +40,9 @@ export const PAYOUT_EVENTS = [
   'mined',
   /** A reorganisation removed its transaction, which is sent again. */
   'reorganised',
-  /** The transaction succeeded at final depth. */
+  /** At final depth. */
   'confirmed',
-  /** The transaction failed at final depth or was proven dead, or the payout expired unsent or was refused. */
+  /** Failed at final depth, proven dead, expired unsent, or refused. */
   'failed',
 ] as const;
 export type PayoutEvent = (typeof PAYOUT_EVENTS)[number];
@@ -53,7 +51,7 @@ export type TransitionTable<Status extends string, Event extends string> = {
   readonly [S in Status]: { readonly [E in Event]?: Status };
 };
 
-/** Transitions of a collection (docs/api.md section 5). An absent pair is an error. */
+/** docs/api.md section 5. An absent pair is an error. */
 export const COLLECTION_TRANSITIONS: TransitionTable<CollectionStatus, CollectionEvent> = {
   INIT: { partlyPaid: 'PENDING', expired: 'EXPIRED', refused: 'FAILED' },
   PENDING: {
@@ -80,7 +78,7 @@ export const COLLECTION_TRANSITIONS: TransitionTable<CollectionStatus, Collectio
   FAILED: {},
 };
 
-/** Transitions of a payout (docs/api.md section 5). */
+/** docs/api.md section 5. */
 export const PAYOUT_TRANSITIONS: TransitionTable<PayoutStatus, PayoutEvent> = {
   INIT: { broadcast: 'PENDING', failed: 'FAILED' },
   PENDING: { mined: 'PENDING_CONFIRMATION', failed: 'FAILED' },
@@ -90,10 +88,10 @@ export const PAYOUT_TRANSITIONS: TransitionTable<PayoutStatus, PayoutEvent> = {
 };
 
 export type OrderStatusErrorCode =
-  /** The state table has no such transition: a bug, or a race that a row lock should prevent. Never retryable. */
+  /** A bug, or a race that a row lock should prevent. Never retryable. */
   'ORDER_TRANSITION_REFUSED';
 
-/** The status after `event`. @throws GatewayError ORDER_TRANSITION_REFUSED if the table has no such pair */
+/** @throws GatewayError ORDER_TRANSITION_REFUSED if the table has no such pair */
 export function nextStatus<Status extends string, Event extends string>(
   table: TransitionTable<Status, Event>,
   status: Status,

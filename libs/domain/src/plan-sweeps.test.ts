@@ -94,7 +94,6 @@ describe('planSweeps', () => {
       options: [option],
     });
     expect(planSweeps(facts({ unswept: [asset] })).begin[0]?.amountBaseUnits).toBe(10n ** 17n - 1_000n);
-    // All of it if the hot wallet sponsors the fee.
     const sponsored = { ...asset, options: [{ ...option, isSponsored: true as const }] };
     expect(planSweeps(facts({ unswept: [sponsored] })).begin[0]?.amountBaseUnits).toBe(10n ** 17n);
   });
@@ -166,7 +165,6 @@ describe('planSweeps', () => {
     expect(chosen(ways, true)).toEqual([[13n], 0]);
     const free: SweepOption = { method: 'FREE', costBaseUnits: 9n, topUpBaseUnits: 0n };
     expect(chosen([free], true)).toEqual([[9n], 0]);
-    // As a sponsor it signs, too.
     expect(chosen([{ ...free, isSponsored: true }], true)).toEqual([[], 0]);
     expect(chosen([{ ...free, isSponsored: true, costBaseUnits: 0n }], true)).toEqual([[0n], 0]);
   });
@@ -278,7 +276,6 @@ describe('planSweeps with a hot wallet', () => {
         const budget = withFeeMargin(DEARER.costBaseUnits) - 1n;
         const less = ofDay({ maxNativePerDayBaseUnits: budget });
         expect(chosen(given({ options: [dear] }), less)).toEqual(COLD);
-        // One option that a daily budget pays for is enough.
         expect(chosen(given({ options: [{ ...dear, costBaseUnits: budget * 2n }, dear] }), ofDay())).toEqual([
           'BUDGET',
         ]);
@@ -309,7 +306,6 @@ describe('planSweeps with a hot wallet', () => {
         const old = { sinceMs: NOW_MS - 100 * HOUR_MS };
         expect(chosen(given({ options: [stake] }, old), lent)).toEqual(COLD);
         expect(chosen(given({ options: [DEARER] }, old), ofDay())).toEqual(COLD);
-        // If it can go to the hot wallet, it does at any age.
         expect(chosen(given({ options: [DEARER] }, old))).toEqual([['HOT', DEARER.costBaseUnits]]);
       });
     });
@@ -477,7 +473,6 @@ describe('planSweeps with arbitrary facts', () => {
   });
 });
 
-/** One payment on an address, with the resources that its transactions need. */
 interface Payment {
   readonly name: string;
   readonly address: string;
@@ -486,7 +481,7 @@ interface Payment {
   readonly sinceMs: number;
   /** Gas of its transaction, and of the top-up before it. */
   readonly gas: bigint;
-  /** Rounds until a sweep of it has ended, and how often it fails. */
+  /** `lasts`: rounds until a sweep of it has ended; `fails`: how often it fails. */
   readonly lasts: number;
   readonly fails: number;
 }
@@ -561,7 +556,7 @@ function perDayOf({ payments, hours }: Story): bigint {
   return withFeeMargin(costs.reduce((most, cost) => (cost > most ? cost : most)));
 }
 
-/** True if in some hour without a stop its value and the daily budget permit the price. */
+/** In some hour without a stop, the price is below its value and within the daily budget. */
 function isEverWorthSweeping(story: Story, one: Payment): boolean {
   return story.hours.some(({ price, stops }) => {
     if (price === undefined || stops !== undefined || price > 50n * GWEI) return false;
@@ -572,9 +567,8 @@ function isEverWorthSweeping(story: Story, one: Payment): boolean {
 }
 
 /**
- * Plans hour by hour as planners do. A running sweep keeps its place and its address, and counts against the budget
- * until a day after its end. A failed one returns its money. Ends when no money is left, or none was worth a sweep
- * for days.
+ * Plans hour by hour. A running sweep keeps its place and address, and counts against the budget until a day after its
+ * end. A failed one returns its money. Ends when no money is left, or none was worth a sweep for days.
  */
 function simulate(story: Story): {
   readonly left: readonly string[];

@@ -1,57 +1,56 @@
 import type { BaseUnits } from './money.ts';
 import { withFeeMargin } from './fee-margin.ts';
 
-// Plans which deposit addresses are swept now, how each fee is paid, and what the hot wallet sends to cold storage.
 // Pure: the same facts give the same plan, so operators can see it in advance, and a crash between two steps is
 // harmless.
 
 export type SweepMethod = 'FREE' | 'STAKE' | 'RENT' | 'TOP_UP';
 
 export interface SweepRules {
-  /** To compare costs with amounts: `units` display units of a token for 10^`scale` coins. */
+  /** `units` display units of a token for 10^`scale` coins. */
   readonly nativePrice: { readonly units: bigint; readonly scale: number };
   readonly nativeDecimals: number;
-  /** Maximum cost of a sweep relative to its amount, in basis points. */
+  /** Cost of a sweep relative to its amount, in basis points. */
   readonly maxCostBps: number;
-  /** Maximum price of a unit of gas (EVM: wei) or energy (TRON: sun); undefined: any. */
+  /** EVM: wei per gas; TRON: sun per energy. Undefined: any. */
   readonly maxGasPrice: bigint | undefined;
-  /** Younger money waits, so that several payments are swept together. */
+  /** Younger money waits, to be swept together with later payments. */
   readonly minAgeMs: number;
   /** Older money is swept below the minimum, if its cost share permits it. */
   readonly maxAgeMs: number;
   readonly batchSize: number;
-  /** Maximum of one top-up, in base units of the native coin. */
+  /** Per top-up. This and the following limits are in base units of the native coin. */
   readonly maxTopUpBaseUnits: bigint;
-  /** Maximum rent for one sweep, in base units of the native coin. Absent: no energy is rented. */
+  /** Per sweep. Absent: no energy is rented. */
   readonly maxRentBaseUnits?: bigint;
-  /** Maximum cost and top-ups per day, in base units of the native coin. Absent: unknown. */
+  /** Costs and top-ups. Absent: unknown. */
   readonly maxNativePerDayBaseUnits?: bigint;
-  /** Maximum rent per day, in base units of the native coin. Absent: none. */
+  /** Absent: none. */
   readonly maxRentPerDayBaseUnits?: bigint;
 }
 
 export interface SweepOption {
   readonly method: SweepMethod;
-  /** Total cost: fees, activation, rent. */
+  /** Fees, activation and rent. */
   readonly costBaseUnits: bigint;
-  /** Coin that the hot wallet has to send to the address first. */
+  /** The hot wallet has to send it to the address first. */
   readonly topUpBaseUnits: bigint;
-  /** The hot wallet's stake that is lent until the sweep has ended. Absent: none. */
+  /** Lent by the hot wallet until the sweep has ended. Absent: none. */
   readonly stakeBaseUnits?: bigint;
-  /** Rent for energy, part of the cost. Absent: none. */
+  /** Part of the cost. Absent: none. */
   readonly rentBaseUnits?: bigint;
-  /** True if the hot wallet pays the fee as sponsor (SUI). No coin has to remain at the address for it. */
+  /** The hot wallet pays the fee (SUI), so the address needs no coin for it. */
   readonly isSponsored?: true;
 }
 
 export interface SweepWays {
   /** Empty while the price is unknown, or an obstacle exists. */
   readonly options: readonly SweepOption[];
-  /** Known obstacle: the chain would reject the transfer, or fees exceed the cap. */
+  /** The chain would reject the transfer, or fees exceed the cap. */
   readonly obstacle?: 'WOULD_FAIL' | 'FEES_ABOVE_CAP';
 }
 
-/** Unswept balance of one asset on a deposit address, with the options to sweep it to cold storage. */
+/** One asset on a deposit address. The options lead to cold storage. */
 export interface UnsweptAsset extends SweepWays {
   readonly address: string;
   readonly symbol: string;
@@ -60,7 +59,7 @@ export interface UnsweptAsset extends SweepWays {
   readonly amountBaseUnits: BaseUnits;
   /** Earliest possible arrival of its oldest part, in milliseconds since 1970. */
   readonly sinceMs: number;
-  /** Options to the hot wallet, which may cost more if it holds none of the token. Absent: as to cold storage. */
+  /** May cost more if the hot wallet holds none of the token. Absent: as to cold storage. */
   readonly toHot?: SweepWays;
 }
 
@@ -70,48 +69,42 @@ export interface HotAsset {
   readonly isNative: boolean;
   /** Available balance plus running sweeps to it, without reservations for payouts. */
   readonly heldBaseUnits: bigint;
-  /** Maximum balance; undefined: no limit, but no sweep goes to it. */
+  /** Undefined: no limit, but no sweep goes to it. */
   readonly floatBaseUnits: bigint | undefined;
-  /** Minimum for a transfer to cold storage. */
+  /** For a transfer to cold storage. */
   readonly minAmountBaseUnits: bigint;
-  /** Cost of a transfer to cold storage in the native coin; undefined while unknown, or while one is running. */
+  /** In the native coin. Undefined while unknown, or while a transfer to cold storage runs. */
   readonly toColdCostBaseUnits: bigint | undefined;
 }
 
 export interface SweepFacts {
   readonly rules: SweepRules;
   readonly nowMs: number;
-  /** Current gas price; undefined while unknown. */
   readonly gasPrice: bigint | undefined;
-  /** Rest of the daily budget in base units of the native coin, less running sweeps with their margin. */
+  /** Rest of the day's budget, less running sweeps with their margin. */
   readonly budgetBaseUnits: bigint;
-  /** The hot wallet's native coin for fees, less the needs of open top-ups. */
+  /** For fees, less the needs of open top-ups. */
   readonly gasHeldBaseUnits: bigint;
-  /** The hot wallet's stake that can be lent now, less the needs of open sweeps. Absent: none. */
+  /** Stake of the hot wallet, less the needs of open sweeps. Absent: none. */
   readonly lendableBaseUnits?: bigint;
-  /** Rest of the daily budget for rent; open orders are already subtracted. Absent: no energy is rented. */
+  /** Rest of the day's budget for rent, less open orders. Absent: no energy is rented. */
   readonly rentBudgetBaseUnits?: bigint;
   readonly unswept: readonly UnsweptAsset[];
   readonly busyAddresses: ReadonlySet<string>;
-  /** Busy addresses whose sweep waits for a halted hot wallet. They use no place in the batch. Absent: none. */
+  /** Their sweep waits for a halted hot wallet and uses no place in the batch. */
   readonly placelessAddresses?: ReadonlySet<string>;
   readonly hot: readonly HotAsset[];
-  /** Symbols on hold: their money does not move. */
+  /** Money on hold does not move. */
   readonly heldSymbols: ReadonlySet<string>;
-  /** Reason why the whole chain is stopped: an operator's pause, or a halt. */
   readonly stoppedBy: 'PAUSED' | 'CHAIN_HALTED' | undefined;
-  /** An operator requested a run: the minimum age does not apply. */
+  /** An operator requested a run: the minimum age does not apply to money older than `runAtMs` (absent: now). */
   readonly isRun: boolean;
-  /** True if the hot wallet signs no transaction: no top-up, no lending, no transfer from it is planned. */
+  /** The hot wallet signs no transaction: no top-up, lending or transfer from it is planned. */
   readonly isWalletHalted?: boolean;
-  /** Time of that request. The minimum age still applies to money that came later. Absent: now. */
   readonly runAtMs?: number;
 }
 
-/**
- * Reasons why an asset is not swept now. The planner never uses the last two: the network file has no such token, or
- * another contract for it; and an address that this keystore does not derive.
- */
+/** The planner never uses the last two: the network file lacks the token, or the keystore lacks the address. */
 export const SWEEP_DELAYS = [
   'PAUSED',
   'CHAIN_HALTED',
@@ -136,7 +129,7 @@ export type SweepDelay = (typeof SWEEP_DELAYS)[number];
 export interface PlannedSweep {
   readonly asset: UnsweptAsset;
   readonly option: SweepOption;
-  /** Moved amount: the whole balance, less the fee if native coin pays it itself. */
+  /** The whole balance, less the fee if native coin pays it itself. */
   readonly amountBaseUnits: bigint;
   readonly destination: 'COLD' | 'HOT';
 }
@@ -148,7 +141,7 @@ export interface SweepPlan {
   readonly toCold: readonly {
     readonly symbol: string;
     readonly amountBaseUnits: bigint;
-    /** Its fee, in base units of the native coin. */
+    /** Base units of the native coin. */
     readonly costBaseUnits: bigint;
   }[];
 }
@@ -156,7 +149,6 @@ export interface SweepPlan {
 const BPS = 10_000n;
 
 /**
- * Plans one round:
  * - The plan stays within the budget (with a margin on each cost), the batch size, the cost limits and the float.
  * - The hot wallet is refilled before cold storage, except by money that is not worth the cost of that way.
  * - An address has one sweep at a time; the oldest money comes first.
@@ -210,14 +202,13 @@ interface Round {
   readonly gas: bigint;
   readonly lendable: bigint;
   readonly rent: bigint;
-  /** The hot wallet's balance by symbol, including planned sweeps. */
+  /** By symbol, including planned sweeps. */
   readonly held: ReadonlyMap<string, bigint>;
 }
 
 /**
- * Selects the destination. The hot wallet comes first while the whole amount fits below its float, and the sweep
- * waits for conditions that pass with time. Cold storage is used if the way to the hot wallet is impossible or not
- * worth its cost: a transfer to a wallet without the token costs more.
+ * The hot wallet comes first while the whole amount fits below its float; the sweep waits for conditions that pass.
+ * Cold storage comes next, if the way to the hot wallet is impossible or not worth its cost.
  */
 function selectDestination(facts: SweepFacts, asset: UnsweptAsset, round: Round): PlannedSweep | SweepDelay {
   const stop = stopOf(facts, asset, round.busy);
@@ -242,9 +233,8 @@ const NOT_WORTH_IT: ReadonlySet<SweepDelay> = new Set([
 ]);
 
 /**
- * True if the sweep should wait for the way to the hot wallet: only for resources that are renewed daily, and not
- * longer than maxAgeMs. An option that does not fit into a full daily budget never will. The total stake is unknown
- * here, so it counts as sufficient.
+ * Waits only for resources that are renewed daily, and at most maxAgeMs. An option above the full daily budget never
+ * fits. The total stake is unknown here and counts as sufficient.
  */
 function isWorthWaiting(facts: SweepFacts, asset: UnsweptAsset, reason: SweepDelay): boolean {
   if (reason !== 'BUDGET' && reason !== 'NO_GAS_MONEY') return true;
@@ -265,7 +255,7 @@ function isWorthWaiting(facts: SweepFacts, asset: UnsweptAsset, reason: SweepDel
 
 const UNLIMITED = 1n << 256n;
 
-/** Cheapest option within all limits, or the obstacle. Obstacles that pass with time come last. */
+/** The cheapest within all limits, or the obstacle; obstacles that pass come last. */
 function chooseOption(
   facts: SweepFacts,
   asset: UnsweptAsset,
@@ -294,7 +284,7 @@ function chooseOption(
   return round.slots > 0 ? funded : 'BATCH_FULL';
 }
 
-/** True if the hot wallet has to sign a transaction before the sweep, or sponsor it. */
+/** The hot wallet signs a transaction before the sweep, or sponsors it. */
 function needsWallet({ topUpBaseUnits, stakeBaseUnits = 0n, ...way }: SweepOption): boolean {
   const isSponsoredCost = way.isSponsored === true && way.costBaseUnits > 0n;
   return topUpBaseUnits > 0n || stakeBaseUnits > 0n || isSponsoredCost;
@@ -309,7 +299,7 @@ function isAffordable(
   return rentBaseUnits === 0n || (rentBaseUnits <= maxRentBaseUnits && rentBaseUnits <= round.rent);
 }
 
-/** Obstacle that does not depend on the cost. */
+/** Does not depend on the cost. */
 function stopOf(facts: SweepFacts, asset: UnsweptAsset, busy: ReadonlySet<string>): SweepDelay | undefined {
   const { rules, nowMs } = facts;
   if (facts.stoppedBy !== undefined) return facts.stoppedBy;
@@ -322,7 +312,7 @@ function stopOf(facts: SweepFacts, asset: UnsweptAsset, busy: ReadonlySet<string
   return asset.amountBaseUnits < minimum && ageMs < rules.maxAgeMs ? 'TOO_SMALL' : undefined;
 }
 
-/** Orders by cost, then top-up, then name, so that the order is deterministic. */
+/** By cost, then top-up, then name: deterministic. */
 function cheapestFirst(a: SweepOption, b: SweepOption): number {
   if (a.costBaseUnits !== b.costBaseUnits) return a.costBaseUnits < b.costBaseUnits ? -1 : 1;
   if (a.topUpBaseUnits !== b.topUpBaseUnits) return a.topUpBaseUnits < b.topUpBaseUnits ? -1 : 1;
@@ -336,7 +326,7 @@ function isWorthIt(rules: SweepRules, asset: Worth, costBaseUnits: bigint): bool
   return costInAsset(rules, asset, costBaseUnits) * BPS <= asset.amountBaseUnits * BigInt(rules.maxCostBps);
 }
 
-/** A cost in base units of the asset, rounded up. */
+/** Rounded up. */
 export function costInAsset(
   rules: Pick<SweepRules, 'nativePrice' | 'nativeDecimals'>,
   { isNative, decimals }: Pick<UnsweptAsset, 'isNative' | 'decimals'>,
@@ -353,7 +343,7 @@ function movedAmount(asset: UnsweptAsset, option: SweepOption): bigint {
   return staysBehind ? asset.amountBaseUnits - option.costBaseUnits : asset.amountBaseUnits;
 }
 
-/** True if the amount fits below the float of the hot wallet, including its present and planned balance. */
+/** Includes the hot wallet's present and planned balance. */
 export function fitsFloat(
   { hot }: Pick<SweepFacts, 'hot'>,
   { symbol }: Pick<UnsweptAsset, 'symbol'>,
@@ -365,7 +355,7 @@ export function fitsFloat(
   return wallet?.floatBaseUnits !== undefined && has + amountBaseUnits <= wallet.floatBaseUnits;
 }
 
-/** Excess over the float for each asset, if it is worth its transaction. */
+/** Only if it is worth its transaction. */
 function excessOf({ rules, hot, heldSymbols, gasPrice }: SweepFacts, budget: bigint) {
   let left = budget;
   return hot.flatMap((asset) => {

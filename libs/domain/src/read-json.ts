@@ -1,4 +1,4 @@
-/** Parsed JSON, or an error text that is safe to log. */
+/** The error text is safe to log. */
 export type ReadJson =
   { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly mistake: string };
 
@@ -6,8 +6,8 @@ export type ReadJson =
 const PLACE = /\(line [0-9]{1,9} column [0-9]{1,9}\)$/;
 
 /**
- * Parses the JSON of a file from an operator. The error of JSON.parse quotes the text, which may be a misplaced
- * passphrase. So only line and column are kept, if known.
+ * For files from operators. JSON.parse's error quotes the text, maybe a misplaced passphrase: only the position is
+ * kept.
  */
 export function readJson(text: string): ReadJson {
   try {

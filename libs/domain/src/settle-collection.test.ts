@@ -429,7 +429,7 @@ describe('settleCollection with arbitrary histories', () => {
   });
 
   test('ends in the same state for equal final facts after any history', () => {
-    // SUCCESS is terminal, and EXPIRED is not left when the verified time moves back. Such histories are excluded.
+    // Excludes histories with SUCCESS, which is terminal, or EXPIRED, which stays when the verified time moves back.
     const past = anyHistory.map((all) => all.filter((f) => inTimeSum(f, true) < terms.acceptedAmount));
     fc.assert(
       fc.property(past, past, anyFacts, (one, other, last) => {

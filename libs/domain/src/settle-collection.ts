@@ -8,7 +8,7 @@ import {
   type CollectionStatus,
 } from './order-status.ts';
 
-/** Reasons of the rules (docs/api.md section 5). Any other text is an operator's. */
+/** docs/api.md section 5. Any other text is an operator's. */
 export const COLLECTION_REASONS = {
   reorganised: 'Reorganised',
   notPaid: 'Not paid',
@@ -16,59 +16,52 @@ export const COLLECTION_REASONS = {
   paidAfterExpiry: 'Paid after expiry',
 } as const;
 
-/** Terms of an order; fixed at creation. */
 export interface CollectionTerms {
-  /** Minimum sum: the amount less the merchant's tolerance. */
+  /** The amount less the merchant's tolerance. */
   readonly acceptedAmount: BaseUnits;
-  /** Last block time at which transfers are in time: expiry plus the late grace, in unix seconds. */
+  /** Expiry plus the late grace, in unix seconds: transfers up to this block time are in time. */
   readonly cutoffSeconds: number;
 }
 
 export interface CollectionState {
   readonly status: CollectionStatus;
   readonly reason: string | null;
-  /** Sum of transfers in time that are not orphaned. Frozen at SUCCESS and FAILED. */
+  /** In time, not orphaned. Frozen at SUCCESS and FAILED. */
   readonly detectedAmount: BaseUnits;
-  /**
-   * While open: sum of confirmed transfers in time. EXPIRED: sum of all verified transfers. SUCCESS: the credited
-   * sum, frozen. Null while it would be zero.
-   */
+  /** Open: confirmed in time. EXPIRED: all verified. SUCCESS: the credited sum, frozen. Null instead of zero. */
   readonly actualAmount: BaseUnits | null;
-  /** EXPIRED: money arrived that no callback has reported yet, because the last one was less than a minute before. */
+  /** EXPIRED: the last callback is less than a minute ago, so no callback has reported the newest money yet. */
   readonly owesLateCallback?: boolean;
 }
 
-/** The chain's facts of an order, read in one snapshot. */
+/** Read in one snapshot. */
 export interface CollectionFacts {
   readonly sums: CollectionSums;
-  /** Block time of the chain's verified cursor. */
+  /** Of the chain's verified cursor. */
   readonly verifiedTimeSeconds: number;
-  /** The last late-payment callback is at least a minute ago. */
   readonly lateCallbackAllowed: boolean;
 }
 
 export interface CollectionStep {
   readonly event: CollectionEvent;
   readonly next: CollectionState;
-  /** Callback of this step; null if the next step reports it, or it is not reported. */
+  /** Null if the next step reports it, or it is not reported. */
   readonly notify: OrderNotifyType | null;
-  /** Transfers that make up actualAmount at SUCCESS (isCredited); null otherwise. */
+  /** At SUCCESS: the transfers that make up actualAmount. */
   readonly credits: CreditedTransfers | null;
 }
 
-/** Minimum interval between late-payment callbacks of an order. The next one carries the sum. */
+/** Minimum interval per order; the next callback carries the sum. */
 export const LATE_CALLBACK_SECONDS = 60;
 
 /** More than the longest sequence of transitions from one set of facts (three). */
 const STEPS_MAX = 6;
 
 /**
- * All transitions that `facts` require, in order; none if the order is up to date.
- *
- * Facts, not events: repeated, late or skipped calls lead to the same final state. Only two rules depend on the past
- * (docs/api.md section 5): SUCCESS and FAILED are final, and only money leaves EXPIRED, never a chain time that moves
- * back. The reason of INIT and PENDING shows how they were reached; for PENDING also that a removed payment may still
- * return.
+ * All transitions that `facts` require, in order. Facts, not events: repeated, late or skipped calls lead to the same
+ * final state. Only two rules depend on the past (docs/api.md section 5): SUCCESS and FAILED are final, and only money
+ * leaves EXPIRED, never a chain time that moves back. The reason of INIT and PENDING shows how they were reached; for
+ * PENDING also that a removed payment may still return.
  *
  * `byDustOnly`: only transfers below the token's minimum changed. They count in the sums, but move the order only if
  * they decide whether it is covered.
@@ -90,7 +83,7 @@ export function settleCollection(
   }
 }
 
-/** Dust moves an order only if it decides whether the order is paid: an order must not fail for the last cent. */
+/** An order must not fail for the last cent. */
 function decidesCover(before: CollectionState, after: CollectionState): boolean {
   const isCovered = ({ status }: CollectionState) =>
     status === 'PENDING_CONFIRMATION' || status === 'SUCCESS';
@@ -99,7 +92,7 @@ function decidesCover(before: CollectionState, after: CollectionState): boolean 
   );
 }
 
-/** The next transition that `facts` require; undefined if there is none. Pure and idempotent. */
+/** Undefined if the order is up to date. Idempotent. */
 export function decideCollection(
   terms: CollectionTerms,
   state: CollectionState,
@@ -123,17 +116,13 @@ export interface CollectionDecision {
   readonly decision: 'ACCEPT' | 'REFUSE';
   /** Reported to the merchant on refusal. */
   readonly reason: string;
-  /**
-   * Only with ACCEPT: a verified transfer in another token or on another chain that is credited too, with its worth
-   * in base units of the order's token.
-   */
+  /** Only with ACCEPT: a verified transfer of another token or chain, credited with its worth in the order's token. */
   readonly otherMoney?: { readonly transferId: number; readonly worth: BaseUnits };
 }
 
 /**
- * The transition that an operator requests: accepts an EXPIRED order with its verified, unrefunded money, or refuses
- * any order except SUCCESS. Undefined if the order does not permit it, or no money is left to accept. Apply it after
- * all transitions that the facts require.
+ * Accepts an EXPIRED order with its verified, unrefunded money, or refuses any order except SUCCESS. Undefined if the
+ * order does not permit it. Apply it after all transitions that the facts require.
  */
 export function decideByOperator(
   state: CollectionState,
@@ -179,7 +168,7 @@ function decideOpen(
   return settleActual(state, sums);
 }
 
-/** Reason of an order that is not covered: it shows whether the payer may be asked for the rest. */
+/** Shows whether the payer may be asked for the rest. */
 function reasonOfPart(state: CollectionState, { detected, away }: CollectionSums): string | null {
   if (away || detected < state.detectedAmount) return COLLECTION_REASONS.reorganised;
   return detected === state.detectedAmount ? state.reason : null;
@@ -200,7 +189,7 @@ function decideConfirming(
   return settleActual(state, sums);
 }
 
-/** Updates the sums without a callback. */
+/** Without a callback. */
 function settleActual(state: CollectionState, sums: CollectionSums): CollectionStep | undefined {
   const amounts = open(sums, state.reason);
   if (amounts.detectedAmount === state.detectedAmount && amounts.actualAmount === state.actualAmount)

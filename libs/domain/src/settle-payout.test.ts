@@ -34,7 +34,6 @@ function facts(signing: SigningState, sent = false, ...fates: readonly FateFact[
   const signingReason = signing === 'REFUSED' ? 'Limit per day exceeded' : null;
   return { signing, signingReason: signing === 'EXPIRED' ? 'Payout expired' : signingReason, sent, fates };
 }
-/** `status callback` of every step, and the final state. */
 function follow(state: PayoutOrderState, given: PayoutFacts) {
   const steps = settlePayout(state, given);
   return {
@@ -103,7 +102,6 @@ describe('settlePayout', () => {
 
   test('fails a sent payout once all its attempts are dead and it expired or was refused', () => {
     const sent = follow(INIT, facts('SIGNED', true)).end;
-    // It will be signed again; no callback.
     expect(settlePayout(sent, facts('AUTHORISED', true, orphaned))).toEqual([]);
     expect(follow(sent, facts('EXPIRED', true))).toEqual({
       path: ['failed ORDER_FAILED'],
@@ -118,7 +116,6 @@ describe('settlePayout', () => {
       'reorganised ORDER_PENDING',
       'failed ORDER_FAILED',
     ]);
-    // The chain still decides.
     expect(follow(sent, facts('EXPIRED', true, landed)).end.status).toBe('SUCCESS');
   });
 
@@ -138,7 +135,7 @@ describe('settlePayout', () => {
   });
 });
 
-/** All sets of facts with up to two transactions that a signer and a chain can produce. */
+/** With up to two transactions, as a signer and a chain can produce. */
 const ALL_FACTS: readonly PayoutFacts[] = SIGNING.flatMap((signing) => {
   // Transactions of a payout that is not SIGNED are in no block.
   if (signing === 'REQUESTED') return [facts(signing)];
@@ -199,7 +196,7 @@ describe('settlePayout for every state and set of facts', () => {
   });
 });
 
-/** Possible behaviour of signer and chain: at most one transaction of a payout lands. */
+/** At most one transaction of a payout lands. */
 interface World {
   signing: SigningState;
   sent: boolean;

@@ -2,7 +2,7 @@ import type { BaseUnits } from './money.ts';
 import { notifyTypeOf, type OrderNotifyType } from './notify-type.ts';
 import { nextStatus, PAYOUT_TRANSITIONS, type PayoutEvent, type PayoutStatus } from './order-status.ts';
 
-/** Reasons of the rules. Any other text is the signer's policy's. */
+/** Any other text is the reason of the signer's policy. */
 export const PAYOUT_REASONS = {
   reorganised: 'Reorganised',
   expired: 'Payout expired',
@@ -10,35 +10,32 @@ export const PAYOUT_REASONS = {
   transactionFailed: 'Transaction failed',
 } as const;
 
-/** State of the signer's row (table payout). */
+/** Table payout. */
 export type SigningState = 'REQUESTED' | 'AUTHORISED' | 'SIGNED' | 'REFUSED' | 'EXPIRED';
 
-/** Outcome of a transaction on the chain (table own_transaction_fate). */
+/** Table own_transaction_fate. */
 export type FateState = 'MINED' | 'VERIFIED' | 'ORPHANED';
 
 export interface FateFact {
   readonly state: FateState;
-  /** The receipt's status. */
   readonly succeeded: boolean;
-  /** Amount of the payout's token from the wallet to the receiver, by the receipt's logs. */
+  /** By the receipt's logs, from the wallet to the receiver. */
   readonly delivered: BaseUnits;
 }
 
-/** Facts about a payout, read in one snapshot. */
+/** Read in one snapshot. */
 export interface PayoutFacts {
   readonly signing: SigningState;
-  /** Reason of REFUSED or EXPIRED. */
   readonly signingReason: string | null;
   /** A first broadcast was attempted and recorded. */
   readonly sent: boolean;
-  /** Outcomes of those of its transactions that were ever in a block. */
+  /** Only of transactions that were ever in a block. */
   readonly fates: readonly FateFact[];
 }
 
 export interface PayoutOrderState {
   readonly status: PayoutStatus;
   readonly reason: string | null;
-  /** Delivered amount at SUCCESS; otherwise null. */
   readonly actualAmount: BaseUnits | null;
 }
 
@@ -49,8 +46,8 @@ export interface PayoutStep {
 }
 
 /**
- * Meaning of an outcome for the payout. Only a verified outcome is final: LANDED if the logs show a delivery (the
- * status is not enough), else FAILED. IN_BLOCK may still be removed, GONE was removed.
+ * Only a verified outcome is final: LANDED if the logs show a delivery (the status is not enough), else FAILED.
+ * IN_BLOCK may still be removed, GONE was removed.
  */
 export type FateVerdict = 'LANDED' | 'FAILED' | 'IN_BLOCK' | 'GONE';
 
@@ -64,11 +61,9 @@ export function verdictOf({ state, succeeded, delivered }: FateFact): FateVerdic
 const STEPS_MAX = 6;
 
 /**
- * All transitions that `facts` require, in order; none if the order is up to date. Each is reported to the merchant,
- * including those that passed before the tracker ran.
- *
- * Facts, not events: repeated, late or skipped calls lead to the same final state. Only SUCCESS and FAILED depend on
- * the past: they are final.
+ * All transitions that `facts` require, in order. Each is reported to the merchant, including those that passed before
+ * the tracker ran. Facts, not events: repeated, late or skipped calls lead to the same final state. Only SUCCESS and
+ * FAILED depend on the past: they are final.
  */
 export function settlePayout(state: PayoutOrderState, facts: PayoutFacts): readonly PayoutStep[] {
   const steps: PayoutStep[] = [];
@@ -82,7 +77,7 @@ export function settlePayout(state: PayoutOrderState, facts: PayoutFacts): reado
   }
 }
 
-/** The next transition that `facts` require; undefined if there is none. Pure and idempotent. */
+/** Undefined if the order is up to date. Idempotent. */
 function decidePayout(state: PayoutOrderState, facts: PayoutFacts): PayoutStep | undefined {
   switch (state.status) {
     case 'INIT':
@@ -105,7 +100,7 @@ function decideUnsent(state: PayoutOrderState, facts: PayoutFacts): PayoutStep |
   return decideEnded(state, facts);
 }
 
-/** Ends a payout. A sent one gets here only when no transaction can land, which the database enforces. */
+/** A sent payout gets here only when no transaction can land, which the database enforces. */
 function decideEnded(state: PayoutOrderState, facts: PayoutFacts): PayoutStep | undefined {
   switch (facts.signing) {
     case 'EXPIRED':
@@ -122,7 +117,7 @@ function decideEnded(state: PayoutOrderState, facts: PayoutFacts): PayoutStep | 
 function decideMined(state: PayoutOrderState, { fates }: PayoutFacts): PayoutStep | undefined {
   const landed = fates.find((fate) => verdictOf(fate) === 'LANDED');
   if (landed !== undefined) return step(state, 'confirmed', { actualAmount: landed.delivered });
-  // A transaction in a block that is not verified may have another nonce and may still land.
+  // An unverified transaction in a block may have another nonce and may still land.
   if (fates.some((fate) => verdictOf(fate) === 'IN_BLOCK')) return undefined;
   if (fates.some((fate) => verdictOf(fate) === 'FAILED'))
     return step(state, 'failed', { reason: PAYOUT_REASONS.transactionFailed });

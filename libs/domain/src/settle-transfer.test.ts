@@ -17,7 +17,7 @@ const fresh: TransferBooking = { booked: null, bookings: 0, credited: false };
 const booked = { symbol: 'USDT', amount: baseUnits(70n) };
 const ordered = (state: TransferState) => ({ state, fit: 'ORDERED' }) as const;
 
-/** Balances by account kind. Fails if a liability changes its sign in between. */
+/** By account kind. Fails if a liability changes its sign in between. */
 function post(entries: readonly LedgerEntry[]): Record<string, bigint> {
   const balances: Record<string, bigint> = { DEPOSIT: 0n, SUSPENSE: 0n, MERCHANT: 0n };
   for (const { account, amount } of entries.flatMap((e) => e.postings)) {

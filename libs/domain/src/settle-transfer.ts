@@ -10,29 +10,25 @@ import {
 import type { BaseUnits } from './money.ts';
 import type { CollectionStatus } from './order-status.ts';
 
-/** Result of comparing a transfer to a deposit address with its order. */
 export type TransferFit = 'ORDERED' | 'WRONG_TOKEN' | 'WRONG_CHAIN';
 
-/** Reasons why a transfer is not part of any order's amount (table unmatched_deposit). */
+/** Table unmatched_deposit. */
 export type UnmatchedReason =
   'WRONG_TOKEN' | 'WRONG_CHAIN' | 'LATE' | 'UNDERPAID' | 'AFTER_SUCCESS' | 'ORDER_FAILED';
 
-/** A token on a chain; contracts in canonical form, null for the native coin. */
+/** Contracts in canonical form; null for the native coin. */
 export interface Asset {
   readonly chain: string;
   readonly contractAddress: string | null;
 }
 
-/** Compares a transfer with its order. A deposit address is valid on every chain of its family. */
+/** A deposit address is valid on every chain of its family. */
 export function fitOf(order: Asset, transfer: Asset): TransferFit {
   if (transfer.chain !== order.chain) return 'WRONG_CHAIN';
   return transfer.contractAddress === order.contractAddress ? 'ORDERED' : 'WRONG_TOKEN';
 }
 
-/**
- * Reason why a transfer is unmatched while its order has `status`. Null if it is orphaned, credited (also by an
- * operator, in another token), or waits with its open order.
- */
+/** Null if the transfer is orphaned, credited (also by an operator, in another token), or waits with its open order. */
 export function unmatchedReason(
   status: CollectionStatus,
   transfer: {
@@ -58,17 +54,17 @@ export function unmatchedReason(
   }
 }
 
-/** Booked asset and amount of a transfer. Its chain is in the transfer's natural key and cannot change. */
+/** The chain is in the transfer's natural key and cannot change. */
 export interface BookedMoney {
   readonly symbol: string;
   readonly amount: BaseUnits;
 }
 
-/** State of a transfer in the ledger (table transfer_settlement). */
+/** Table transfer_settlement. */
 export interface TransferBooking {
-  /** The current booking, as booked; null: none. The transaction may have changed when it was mined again. */
+  /** As booked; null: none. The transaction may have changed when it was mined again. */
   readonly booked: BookedMoney | null;
-  /** Number of bookings so far; part of the references of its entries. */
+  /** Part of the references of its entries. */
   readonly bookings: number;
   /**
    * Part of the actual amount of its SUCCESS order. Remains true when a reorganisation removes the transfer, until it
@@ -79,19 +75,19 @@ export interface TransferBooking {
 
 export interface TransferSettlement {
   readonly booking: TransferBooking;
-  /** In the order in which they must be posted. */
+  /** In posting order. */
   readonly entries: readonly LedgerEntry[];
-  /** The booking of a credited transfer that was removed, with its number: an incident. */
+  /** A credited transfer was removed: an incident. */
   readonly creditReverted: (BookedMoney & { readonly booking: number }) | null;
   /** A credited transfer that was removed, now or earlier, is booked and credited again. */
   readonly creditedAgain: boolean;
 }
 
 /**
- * Updates the ledger to the chain: a transfer is booked exactly while VERIFIED, with its present asset and amount,
- * together with its credit. A booking that differs is reversed as booked, and the transfer is booked again: a
- * transaction that is mined again may move another amount or token at the same position. The credit at SUCCESS is not
- * made here: it is one entry for all transfers of the order (creditOrder). Idempotent.
+ * A transfer is booked exactly while VERIFIED, with its present asset and amount, together with its credit. A booking
+ * that differs is reversed as booked: a transaction that is mined again may move another amount or token at the same
+ * position. The credit at SUCCESS is not made here: it is one entry for all transfers of the order (creditOrder).
+ * Idempotent.
  */
 export function settleBooking(
   transferId: number,
@@ -99,7 +95,7 @@ export function settleBooking(
   now: {
     readonly state: TransferState;
     readonly fit: TransferFit;
-    /** True if an operator accepted this transfer for its order, unchanged since. */
+    /** By an operator, for its order, unchanged since. */
     readonly accepted?: boolean;
   },
   held: TransferBooking,

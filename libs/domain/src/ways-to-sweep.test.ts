@@ -15,7 +15,7 @@ import {
 } from './ways-to-sweep.ts';
 
 const TRX = 1_000_000n;
-/** A transfer of Tether to a holder, at TRON's prices of 2026. */
+/** Tether to an existing holder, at TRON's prices of 2026. */
 const NEED: SweepNeed = { workUnits: 64_285n, bytes: 345n };
 const NEW: SweepMeans = { isActive: false, coinBaseUnits: 0n, workUnits: 0n, freeBytes: 0n };
 const ACTIVE: SweepMeans = { isActive: true, coinBaseUnits: 0n, workUnits: 0n, freeBytes: 600n };
@@ -87,7 +87,7 @@ test('adds one small margin to a top-up', () => {
 });
 
 test('lends enough stake in whole coins, at least one', () => {
-  // 64,285 units for 6,786 TRX; 2 % more, in case others stake meanwhile.
+  // 64,285 units for 6,786 TRX, and a margin of 2 %.
   expect(stakeFor(64_285n, LENDING)).toBe(6_922n * TRX);
   expect(stakeFor(1n, LENDING)).toBe(TRX);
   fc.assert(
@@ -271,7 +271,6 @@ describe('planSweeps with several addresses', () => {
           let left = addresses.map(([need, means]) => waysToSweep(need, means, terms()));
           for (let day = 0; left.length > 0; day += 1) {
             expect(day).toBeLessThan(addresses.length);
-            // Pays for the most expensive top-up.
             const { begin } = planOf(left, { budget: 30n * TRX, gas: 25n * TRX, lendable, rent });
             left = left.filter((ways) => !begin.some(({ asset }) => asset.options === ways));
           }

@@ -1,7 +1,7 @@
 import type { SweepOption } from './plan-sweeps.ts';
 
-// Options to pay for a sweep on a chain where contract calls cost work (TRON: energy): by coin, by stake that is lent
-// to the address, or by rented work. Pure; every amount is of the native coin in base units.
+// Contract calls cost work (TRON: energy), paid by coin, by lent stake, or by rented work. Pure; amounts are base units
+// of the native coin.
 
 export interface SweepNeed {
   readonly workUnits: bigint;
@@ -9,7 +9,7 @@ export interface SweepNeed {
 }
 
 export interface SweepMeans {
-  /** True if the account exists on the chain. Stake cannot be lent to other addresses. */
+  /** The account exists on the chain. Stake cannot be lent to other addresses. */
   readonly isActive: boolean;
   readonly coinBaseUnits: bigint;
   readonly workUnits: bigint;
@@ -30,9 +30,9 @@ export interface SweepTerms {
   /** Undefined: no stake is lent. */
   readonly lending:
     | {
-        /** `units` of work per day for `stake`. */
+        /** Per day. */
         readonly yields: { readonly units: bigint; readonly stake: bigint };
-        /** Bytes of lending and of reclaiming together. */
+        /** Of lending and reclaiming together. */
         readonly bytes: bigint;
         /** Stake is lent in multiples of this, at least one. */
         readonly step: bigint;
@@ -48,15 +48,14 @@ const STAKE_MARGIN_PERCENT = 102n;
 const TOP_UP_MARGIN_PERCENT = 105n;
 
 /**
- * Top-up for the coin that an address burns, with a small margin. The estimate of the work has its own margin, and
- * most addresses serve one order, so a larger rest would seldom be used. If prices rise more, the sweep is planned
- * again and the rest sent.
+ * Small, because the estimate of the work has its own margin, and most addresses serve one order, so a larger rest
+ * would stay unused. If prices rise more, the sweep is planned again and the rest sent.
  */
 export function withTopUpMargin(burnt: bigint): bigint {
   return (burnt * TOP_UP_MARGIN_PERCENT) / 100n;
 }
 
-/** Coin that the address would burn for the sweep, if it had it; zero if it has enough work and bytes. */
+/** As if it had the coin; zero if it has enough work and bytes. */
 export function burntBy(need: SweepNeed, means: SweepMeans, prices: SweepPrices): bigint {
   const freeBytes = means.isActive ? means.freeBytes : prices.freeBytesOfNew;
   const bytes = need.bytes <= freeBytes ? 0n : need.bytes * prices.perByte;
@@ -67,7 +66,7 @@ export function missingUnits(need: SweepNeed, { workUnits }: SweepMeans): bigint
   return need.workUnits > workUnits ? need.workUnits - workUnits : 0n;
 }
 
-/** Stake to lend for this many units; undefined if its yield is unknown. */
+/** Undefined if the yield is unknown. */
 export function stakeFor(
   units: bigint,
   { yields, step }: Pick<NonNullable<SweepTerms['lending']>, 'yields' | 'step'>,
@@ -77,10 +76,7 @@ export function stakeFor(
   return (steps > 0n ? steps : 1n) * step;
 }
 
-/**
- * Coin that the address needs if its work is paid in another way: for bytes that are not free, and the minimum to
- * activate an account.
- */
+/** If the work is paid in another way: coin for bytes that are not free, and the minimum to activate an account. */
 export function topUpBesideWork(need: SweepNeed, means: SweepMeans, prices: SweepPrices): bigint {
   const burnt = burntBy(need, { ...means, workUnits: need.workUnits }, prices);
   const missing = withTopUpMargin(burnt) - means.coinBaseUnits;
@@ -88,10 +84,7 @@ export function topUpBesideWork(need: SweepNeed, means: SweepMeans, prices: Swee
   return means.isActive ? 0n : 1n;
 }
 
-/**
- * All options to pay for this sweep, each with its maximum cost. FREE is the only option if the address has the
- * resources, so that they are never paid twice.
- */
+/** Each with its maximum cost. FREE is the only option if the address has the resources: never pay for them twice. */
 export function waysToSweep(need: SweepNeed, means: SweepMeans, terms: SweepTerms): readonly SweepOption[] {
   const { prices, topUpBytes, lending, rentOf } = terms;
   const burnt = burntBy(need, means, prices);
