@@ -4,10 +4,7 @@ import { isRefusal } from './channel-link.ts';
 import { destroyConnection } from './guard-connection.ts';
 import { messagingError } from './messaging-error.ts';
 
-/**
- * Broker connection for a one-off task. It does not reconnect. Every call has a time limit, and its error names the
- * call.
- */
+/** For a one-off task: does not reconnect. Every call has a time limit, and its error names the call. */
 export interface Session {
   /** @throws GatewayError BROKER_REFUSED without permission, else TOPOLOGY_BROKEN. */
   call<T>(what: string, work: () => Promise<T>): Promise<T>;
@@ -17,8 +14,7 @@ export interface Session {
 }
 
 /**
- * @param signal destroys the connection at once, without the closing handshake that a silent broker would not answer.
- * Pending and later calls fail.
+ * @param signal destroys the connection at once, without the closing handshake that a silent broker would not answer
  * @throws GatewayError BROKER_UNAVAILABLE or BROKER_REFUSED
  */
 export async function openSession(
@@ -62,10 +58,7 @@ export async function openSession(
   };
 }
 
-/**
- * Checks whether a queue or an exchange exists. Opens a channel for each check, since AMQP closes the channel on
- * NOT_FOUND.
- */
+/** Opens a channel for each check, since AMQP closes the channel on NOT_FOUND. */
 export async function exists(session: Session, kind: 'exchange' | 'queue', name: string): Promise<boolean> {
   const channel = await session.openChannel();
   const found = await session.call(`looking for ${name}`, async () => {
@@ -83,7 +76,7 @@ export async function exists(session: Session, kind: 'exchange' | 'queue', name:
 
 const abortedError = () => new Error('aborted');
 
-/** Rejects when the signal aborts. Without a signal it never settles. */
+/** Without a signal it never settles. */
 function whenAborted(signal: AbortSignal | undefined): Promise<never> {
   const aborted = new Promise<never>((_resolve, reject) => {
     if (signal?.aborted === true) reject(abortedError());
@@ -106,7 +99,6 @@ async function open(url: string, timeoutMs: number, signal: AbortSignal | undefi
       () => new Error(`no answer within ${timeoutMs} ms`),
     );
   } catch (error) {
-    // A connection that opens after the deadline is destroyed.
     connecting.then(
       (model) => {
         model.on('error', () => undefined);

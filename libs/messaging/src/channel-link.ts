@@ -3,25 +3,25 @@ import { withDeadline } from '@opentill/runtime/deadline';
 import { destroyConnection, openGuardedChannel, type GuardedChannelOptions } from './guard-connection.ts';
 import { messagingError } from './messaging-error.ts';
 
-/** connecting: no channel, recovery is running. blocked: open, but the broker blocks publishers. */
+/** blocked: open, but the broker blocks publishers. */
 export type LinkState = 'connecting' | 'open' | 'blocked' | 'closed';
 
 export interface LinkOptions extends Omit<GuardedChannelOptions, 'setupTimeoutMs' | 'isClosing'> {
   readonly url: string;
   readonly onOpen?: () => void;
-  /** Called when the broker reports NOT_FOUND for something that the channel needs. */
+  /** The broker reported NOT_FOUND for something that the channel needs. */
   readonly onMissing?: (what: string) => void;
-  /** Limit for connecting, and again for opening and setting up the channel. @default 5000 */
+  /** For connecting, and again for opening and setting up the channel. @default 5000 */
   readonly setupTimeoutMs?: number;
 }
 
-/** One channel on its own connection. Both are rebuilt together until the link is closed. */
+/** A channel on its own connection; both are rebuilt together until the link is closed. */
 export interface ChannelLink {
   readonly state: LinkState;
   readonly channel: ConfirmChannel | undefined;
-  /** Resolves once the channel is open; rejects with BROKER_UNAVAILABLE or BROKER_REFUSED after `timeoutMs`. */
+  /** Rejects with BROKER_UNAVAILABLE or BROKER_REFUSED after `timeoutMs`. */
   untilOpen(timeoutMs: number): Promise<void>;
-  /** Destroys the current connection. Recovery builds a new one. */
+  /** Recovery builds a new connection. */
   drop(error: Error): void;
   close(): Promise<void>;
 }
@@ -31,7 +31,7 @@ const HEARTBEAT_SECONDS = 5;
 /** Applied twice: to the channel and to the connection. */
 const CLOSE_TIMEOUT_MS = 1_000;
 
-/** State of a link. `current` is set exactly while `state` is open or blocked. */
+/** `current` is set exactly while `state` is open or blocked. */
 interface LinkMemory {
   state: LinkState;
   current: { readonly model: ChannelModel; readonly channel: ConfirmChannel } | undefined;
@@ -40,8 +40,8 @@ interface LinkMemory {
 }
 
 /**
- * Opens a link on amqplib's recovery, with the guards of guard-connection.ts. Each link has its own connection: a
- * closed channel costs its connection, and must not disturb other consumers or publishers.
+ * amqplib's recovery with the guards of guard-connection.ts. Each link has its own connection: a closed channel costs
+ * its connection, and must not disturb other consumers or publishers.
  */
 export function openLink(options: LinkOptions): ChannelLink {
   const memory: LinkMemory = {
@@ -181,7 +181,7 @@ function notReached(name: string, timeoutMs: number, cause: Error | undefined): 
   );
 }
 
-/** AMQP 0-9-1 NOT_FOUND: no such queue or exchange. Handshake errors have no code. */
+/** Handshake errors have no code. */
 function isMissing(error: unknown): boolean {
   return (error as { readonly code?: unknown } | undefined)?.code === 404;
 }

@@ -3,21 +3,20 @@ import { openLink, type ChannelLink, type LinkOptions, type LinkState } from './
 import { messagingError } from './messaging-error.ts';
 import { keepTopology } from './topology-keeper.ts';
 
-/** connecting: at least one link has no channel. blocked: the broker blocks publishers. closed: by `close()`. */
+/** connecting: at least one link has no channel. blocked: the broker blocks publishers. */
 export type BrokerState = 'connecting' | 'connected' | 'blocked' | 'closed';
 
-/** Broker access of a process: one connection for its publisher and one for each consumer. */
+/** One connection for the publisher and one for each consumer. */
 export interface Broker {
   readonly state: BrokerState;
   /**
-   * Resolves once every publisher and consumer created so far is connected; with none, once the broker answers.
-   *
-   * @throws GatewayError BROKER_UNAVAILABLE (retryable) or BROKER_REFUSED after `timeoutMs` (default 10 000).
+   * All publishers and consumers created so far are connected; with none, the broker answers.
+   * @throws GatewayError BROKER_UNAVAILABLE (retryable) or BROKER_REFUSED after `timeoutMs` (default 10 000)
    */
   ready(timeoutMs?: number): Promise<void>;
-  /** Closes every connection, within about 2 s. Stop relays and consumers first. */
+  /** Takes up to 2 s. Stop relays and consumers first. */
   close(): Promise<void>;
-  /** For publisher.ts: no queue takes a message. Declares the topology again, if the user has permission. */
+  /** No queue takes a message: declares the topology again, if the user has permission. */
   topologyMissing(what: string): void;
   openLink(options: OwnLinkOptions): ChannelLink;
 }
@@ -28,11 +27,10 @@ export interface BrokerOptions {
   /** `amqp[s]://user:password@host:port/virtual-host`. */
   readonly url: string;
   readonly logger: Logger;
-  /** Connection name that the broker lists. */
   readonly name: string;
 }
 
-/** Connects when publishers and consumers ask for a link, and reconnects until closed. */
+/** Connects when publishers and consumers ask for a link. */
 export function connectBroker(options: BrokerOptions): Broker {
   const links = new Set<ChannelLink>();
   const topology = keepTopology(options);

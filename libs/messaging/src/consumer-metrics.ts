@@ -2,7 +2,7 @@ import type { Metrics } from '@opentill/runtime/metrics';
 
 export interface ConsumerMetrics {
   settled(outcome: 'handled' | 'retried' | 'dead' | 'unreadable'): void;
-  /** +1 when a message is delivered, -1 when it is acknowledged, rejected or abandoned. */
+  /** -1 when the message is acknowledged, rejected or abandoned. */
   inFlight(change: 1 | -1): void;
   startTimer(): () => void;
 }

@@ -13,17 +13,17 @@ export interface ConsumerOptions<T extends EventType> {
   readonly broker: Broker;
   readonly service: ServiceName;
   readonly type: T;
-  /** Limit of unacknowledged messages and so of parallel handlers; 20–50 where handlers write to the database. */
+  /** Also limits parallel handlers; 20–50 where they write to the database. */
   readonly prefetch: number;
-  /** Resolving acknowledges the message. judge-failure.ts maps a rejection to retry or dead letter. */
+  /** Resolving acknowledges; judge-failure.ts maps a rejection to retry or dead letter. */
   readonly handle: (envelope: EventEnvelope<T>) => Promise<void>;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** A handler that takes longer fails with HANDLER_TIMEOUT, which counts. @default 60 000 */
+  /** A slower handler fails with HANDLER_TIMEOUT, which counts. @default 60 000 */
   readonly handleTimeoutMs?: number;
-  /** Limit for `stop()`: the broker's answer and the running handlers together. @default 5000 */
+  /** For `stop()`: the broker's answer and the running handlers. @default 5000 */
   readonly drainTimeoutMs?: number;
-  /** Pause after a delivery's first failure; doubles up to `maxRetryDelayMs`. @default 250 */
+  /** After a delivery's first failure; doubles up to `maxRetryDelayMs`. @default 250 */
   readonly firstRetryDelayMs?: number;
   /** @default 15 000 */
   readonly maxRetryDelayMs?: number;
@@ -31,16 +31,14 @@ export interface ConsumerOptions<T extends EventType> {
 
 export interface Consumer {
   readonly consuming: boolean;
-  /** Takes no more messages, waits for running handlers, requeues the rest; within about 7 s. */
+  /** Waits for running handlers and requeues the rest; within about 7 s. */
   stop(): Promise<void>;
 }
 
 /**
- * Consumes one event type for a service and reconnects after every loss of the broker.
- *
- * Only this module acknowledges messages, each exactly once. Handled: ack. Unreadable, permanent or failed too often:
- * reject to the dead-letter queue. Retryable: kept unacknowledged and retried with backoff. When the channel is lost or
- * the consumer stops, the broker redelivers unacknowledged messages.
+ * Reconnects after every loss of the broker. Only this module acknowledges messages, each exactly once. Handled: ack.
+ * Unreadable, permanent or failed too often: reject to the dead-letter queue. Retryable: kept unacknowledged and
+ * retried with backoff. When the channel is lost or the consumer stops, the broker redelivers unacknowledged messages.
  */
 export function startConsumer<T extends EventType>(options: ConsumerOptions<T>): Consumer {
   const queue = queueName(options.service, options.type);
@@ -94,7 +92,7 @@ export function startConsumer<T extends EventType>(options: ConsumerOptions<T>):
   };
 }
 
-/** Handles and acknowledges one message. It rejects only on a bug of its own, which costs the connection. */
+/** Rejects only on a bug of its own, which costs the connection. */
 function createMessageHandler<T extends EventType>(options: ConsumerOptions<T>, queue: string) {
   const { logger } = options;
   const readEnvelope = createEnvelopeReader(options.type);
@@ -128,7 +126,7 @@ function createMessageHandler<T extends EventType>(options: ConsumerOptions<T>, 
       if (outcome === 'ack') channel.ack(message);
       if (outcome === 'dead') channel.reject(message, false);
     } catch (error) {
-      // The channel is gone. The broker redelivers the message, and the inbox deduplicates it.
+      // The broker redelivers the message, and the inbox deduplicates it.
       logger.debug('answer not sent', { queue, outcome, error });
     }
   };

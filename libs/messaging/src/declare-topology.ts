@@ -6,39 +6,33 @@ import { CANARY, sendCanary } from './send-canary.ts';
 
 export interface TopologyOptions {
   /**
-   * Pause after declaring a new queue. RabbitMQ writes a new quorum queue's name to disk only after it confirmed the
-   * declaration. A broker killed less than about 1 s later came back with the queue empty and without a leader, and had
-   * lost every confirmed message. @default 3000
+   * After declaring a new queue: RabbitMQ writes its name to disk only after it confirmed the declaration. A broker
+   * killed within about 1 s came back with the queue empty and without a leader, and had lost every confirmed message.
+   * @default 3000
    */
   readonly settleMs?: number;
-  /** Limit for each broker call. @default 10 000 */
+  /** Per broker call. @default 10 000 */
   readonly callTimeoutMs?: number;
 }
 
 export interface RestoreOptions {
-  /** Limit for each broker call. @default 5000 */
+  /** Per broker call. @default 5000 */
   readonly callTimeoutMs?: number;
   readonly signal?: AbortSignal;
 }
 
 export interface TopologyReport {
-  /** Queues that did not exist before. */
   readonly declared: readonly string[];
   readonly verified: readonly string[];
 }
 
-/**
- * Dead letters wait for an operator, who may requeue them any number of times. Without a limit RabbitMQ 4 drops them
- * after 20 returns; 3.10 does not accept -1.
- */
+/** Operators may requeue dead letters any number of times. RabbitMQ 4 drops them after 20 returns; 3.10 rejects -1. */
 const DEAD_LETTER_ARGUMENTS = { 'x-queue-type': 'quorum', 'x-delivery-limit': 1_000_000 };
 
 /**
  * Declares exchanges, queues and dead-letter queues, and verifies that they work. Safe to repeat while services run.
- *
  * Every queue must answer a command that needs its leader; a passive declaration succeeds without one. A canary message
- * takes the path of an event and of a dead letter through its own queue with the same arguments. Nothing is left in the
- * services' queues.
+ * takes the path of an event and of a dead letter through its own queue, not through those of services.
  *
  * @throws GatewayError BROKER_UNAVAILABLE, BROKER_REFUSED; TOPOLOGY_BROKEN when a queue exists with other arguments or
  * does not answer. Repair it with `rabbitmq-queues`, or delete the queue: the services' polls restore its work.
@@ -63,11 +57,10 @@ export async function declareTopology(url: string, options: TopologyOptions = {}
 }
 
 /**
- * Declares missing exchanges, queues and dead-letter queues without verifying them, for services whose broker lost its
- * data. A broker crash may lose messages published to such a new queue; the services' polls restore that work.
- *
+ * Declares what is missing without verifying it, for services whose broker lost its data. A broker crash may lose
+ * messages published to such a new queue; the services' polls restore that work.
  * @throws GatewayError BROKER_UNAVAILABLE; BROKER_REFUSED without permission; TOPOLOGY_BROKEN when a queue exists with
- * other arguments.
+ * other arguments
  */
 export async function restoreTopology(
   url: string,
@@ -104,7 +97,7 @@ async function declareQueue(
   return declared;
 }
 
-/** Declares the dead-letter queue first, so that a rejected message always has a destination. */
+/** The dead-letter queue comes first, so that a rejected message always has a destination. */
 async function assertQueues(session: Session, channel: Channel, definition: DeclaredQueue): Promise<void> {
   const { name, deadLetterQueue, bindingKey } = definition;
   for (const [queue, queueArguments] of [
@@ -119,7 +112,7 @@ async function assertQueues(session: Session, channel: Channel, definition: Decl
   await session.call(`binding ${name}`, () => channel.bindQueue(name, EVENTS_EXCHANGE, bindingKey));
 }
 
-/** Only the leader counts messages, so a count above zero proves the leader. An empty queue is asked for a message. */
+/** Only the leader counts messages, so a count above zero proves it. An empty queue is asked for a message. */
 async function verifyAnswers(session: Session, channel: Channel, queue: string): Promise<void> {
   await session.call(`${queue} answering`, async () => {
     const { messageCount } = await channel.checkQueue(queue);

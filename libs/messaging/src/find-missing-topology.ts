@@ -2,9 +2,7 @@ import { DEAD_EXCHANGE, EVENTS_EXCHANGE, queues } from '@opentill/contracts/topo
 import { exists, openSession } from './broker-session.ts';
 
 /**
- * Lists the gateway's exchanges and queues that a broker does not have. Read-only. It does not check that they
- * work; declareTopology's canary does.
- * @returns the names of the missing exchanges and queues
+ * Read-only. Does not check that queues work; declareTopology's canary does.
  * @throws GatewayError BROKER_UNAVAILABLE, BROKER_REFUSED, TOPOLOGY_BROKEN when the broker does not answer
  */
 export async function findMissingTopology(url: string, callTimeoutMs = 10_000): Promise<readonly string[]> {

@@ -3,18 +3,17 @@ import { gatherCalls } from '@opentill/runtime/gather-calls';
 import { judgeFailure } from './judge-failure.ts';
 
 export interface GatherHandlingOptions<T extends EventType> {
-  /** Handles events in one transaction: all of them, or none if it rejects. */
+  /** In one transaction: all events, or none if it rejects. */
   readonly handleTogether: (envelopes: readonly EventEnvelope<T>[]) => Promise<void>;
-  /** Maximum events per call. The consumer's prefetch should be a few times as many. */
+  /** Events per call. The consumer's prefetch should be a few times as many. */
   readonly together: number;
-  /** Maximum concurrent calls. */
   readonly atOnce: number;
 }
 
 /**
- * Builds a consumer's `handle` from a batch handler. A single event is handled at once. Events that arrive while calls
- * run are batched, which costs the database less. Events are still acknowledged, retried and dead-lettered one by one:
- * when a batch fails, each of its events is tried separately.
+ * A `handle` from a batch handler. A single event is handled at once; events that arrive while calls run are batched,
+ * which costs the database less. Acknowledgement, retry and dead letter stay per event: when a batch fails, each of its
+ * events is tried separately.
  */
 export function gatherHandling<T extends EventType>(
   options: GatherHandlingOptions<T>,
@@ -24,7 +23,7 @@ export function gatherHandling<T extends EventType>(
       await options.handleTogether(envelopes);
       return envelopes.map(() => true);
     },
-    // While the database is down, separate calls would fail too. Each event waits for its own retry.
+    // While the database is down, separate calls would fail too: each event waits for its own retry.
     failedWhole: (error) => judgeFailure(error, 1) !== 'wait',
     runsAtOnce: options.atOnce,
     inputsPerRun: options.together,

@@ -6,10 +6,10 @@ import type { Logger } from '@opentill/runtime/logger';
 export interface GuardedChannelOptions {
   readonly name: string;
   readonly logger: Logger;
-  /** Prepares the new channel (prefetch, consume, listeners). A failure, or calling `drop`, destroys the connection. */
+  /** Prefetch, consume, listeners. A failure, or calling `drop`, destroys the connection. */
   readonly setup?: (channel: ConfirmChannel, drop: (error: Error) => void) => Promise<void>;
   readonly setupTimeoutMs: number;
-  /** True once the owner closes the channel: its end is then expected. */
+  /** The owner closes the channel: its end is expected. */
   readonly isClosing: () => boolean;
 }
 
@@ -17,14 +17,12 @@ export interface GuardedChannelOptions {
 const LINGER_MS = 1_000;
 
 /**
- * Opens and prepares one channel on a new connection, from within amqplib's recovery setup.
+ * Opens and prepares one channel on a new connection, within amqplib's recovery setup. Adds three things: it listens
+ * for connection errors at once, since an unhandled 'error' ends the process; it limits the time; on failure it
+ * destroys the socket first, since recovery would wait without limit for a silent broker to confirm the close.
  *
- * The setup does three things that recovery does not. It listens for connection errors at once, since an unhandled
- * 'error' ends the process. It limits the time. On failure it destroys the socket first: recovery would otherwise wait
- * without limit for a silent broker to confirm the close.
- *
- * Afterwards the end of the channel ends the connection, because recovery watches only connections. A listener error
- * ends both, since a message may depend on it.
+ * The end of the channel ends the connection, because recovery watches only connections. A listener error ends both,
+ * since a message may depend on it.
  */
 export async function openGuardedChannel(
   model: ChannelModel,
@@ -55,7 +53,7 @@ export async function openGuardedChannel(
   }
 }
 
-/** Destroys the socket without a closing handshake. The error makes amqplib notice at once. */
+/** No closing handshake. The error makes amqplib notice at once. */
 export function destroyConnection(model: ChannelModel, error: Error): void {
   socketOf(model).destroy(error);
 }

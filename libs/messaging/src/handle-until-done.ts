@@ -7,7 +7,7 @@ import type { ConsumerMetrics } from './consumer-metrics.ts';
 import { judgeFailure } from './judge-failure.ts';
 import { messagingError } from './messaging-error.ts';
 
-/** Answer to the broker. abandoned: none, so that the broker redelivers. */
+/** abandoned: no answer, so that the broker redelivers. */
 export type Outcome = 'ack' | 'dead' | 'abandoned';
 
 export interface HandlingOptions<T extends EventType> {
@@ -21,8 +21,7 @@ export interface HandlingOptions<T extends EventType> {
 }
 
 /**
- * Runs the handler until it succeeds or judge-failure.ts gives up, with backoff. `giveUp` (the channel is lost, or the
- * consumer stops) cuts a pause short, never a handler.
+ * Retries with backoff until judge-failure.ts gives up. `giveUp` (channel lost, consumer stops) cuts only pauses short.
  */
 export async function handleUntilDone<T extends EventType>(
   envelope: EventEnvelope<T>,
@@ -68,7 +67,7 @@ async function tryHandling<T extends EventType>(
     });
   const end = metrics.startTimer();
   try {
-    // The async wrapper turns a synchronous throw into a rejection.
+    // Turns a synchronous throw into a rejection.
     await withDeadline(handleTimeoutMs, async () => handle(envelope), timeout);
     return undefined;
   } catch (error) {

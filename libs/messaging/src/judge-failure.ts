@@ -3,18 +3,17 @@ import { GatewayError, isRetryable } from '@opentill/domain/gateway-error';
 export type Verdict =
   /** Infrastructure is down: retry without limit and without counting. */
   | 'wait'
-  /** Retry; this failure counts. */
+  /** This failure counts. */
   | 'retry'
   /** A retry cannot help, or the limit is reached. */
   | 'dead';
 
-/** Counted failures of one delivery before it becomes a dead letter. */
+/** Per delivery; then it becomes a dead letter. */
 export const MAX_FAILURES = 8;
 
 /**
- * Maps an error to the acknowledgement. `countedFailures` includes this failure. The code identifies infrastructure:
- * `…_UNAVAILABLE` (database, broker, node), `…_BLOCKED`, `LEASE_…`, always retryable. An unknown error is retryable: a
- * bug must not discard work at once.
+ * `countedFailures` includes this failure. The code identifies infrastructure: `…_UNAVAILABLE` (database, broker,
+ * node), `…_BLOCKED`, `LEASE_…`, always retryable. An unknown error is retryable: a bug must not discard work at once.
  */
 export function judgeFailure(error: unknown, countedFailures: number): Verdict {
   if (!isRetryable(error)) return 'dead';

@@ -3,11 +3,9 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 export type MessagingErrorCode =
   /** No open channel to the broker, or it was lost before the broker confirmed. */
   | 'BROKER_UNAVAILABLE'
-  /**
-   * The broker does not know this user, or denies the operation. The operator must correct the user or its permissions.
-   */
+  /** Unknown user or denied operation: the operator must correct the user or its permissions. */
   | 'BROKER_REFUSED'
-  /** The broker blocks publishers (memory or disk alarm). */
+  /** A memory or disk alarm blocks publishers. */
   | 'BROKER_BLOCKED'
   /** No confirm in time. The messages may be stored or not. */
   | 'PUBLISH_TIMEOUT'
@@ -21,7 +19,7 @@ export type MessagingErrorCode =
   /** A declared queue does not work, or exists with other arguments. */
   | 'TOPOLOGY_BROKEN';
 
-/** Every code is retryable except BROKER_REFUSED, ENVELOPE_UNREADABLE and TOPOLOGY_BROKEN. */
+/** Retryable except BROKER_REFUSED, ENVELOPE_UNREADABLE and TOPOLOGY_BROKEN. */
 export function messagingError(
   code: MessagingErrorCode,
   message: string,

@@ -6,7 +6,7 @@ import type { LinkState } from './channel-link.ts';
 import type { Broker } from './connection.ts';
 import { messagingError } from './messaging-error.ts';
 
-/** Outbox message. `payload` is the envelope's JSON, `eventId` its id. */
+/** `payload` is the envelope's JSON, `eventId` its id. */
 export interface OutboundMessage {
   readonly eventId: string;
   readonly routingKey: string;
@@ -16,11 +16,10 @@ export interface OutboundMessage {
 export interface Publisher {
   readonly state: LinkState;
   /**
-   * Publishes all rows, persistent and mandatory. Resolves once the broker confirmed all of them and returned none.
-   * After an error any of the rows may be stored: publish them again under the same ids.
-   *
+   * Persistent and mandatory. Resolves once the broker confirmed all rows and returned none. After an error any of them
+   * may be stored: publish them again under the same ids.
    * @throws GatewayError BROKER_UNAVAILABLE, BROKER_BLOCKED, PUBLISH_TIMEOUT, PUBLISH_UNROUTABLE, PUBLISH_REFUSED; all
-   * retryable.
+   * retryable
    */
   publish(rows: readonly OutboundMessage[]): Promise<void>;
   onOpen(listener: () => void): void;
@@ -31,7 +30,7 @@ export interface PublisherOptions {
   readonly confirmTimeoutMs?: number;
 }
 
-/** Publisher on its own connection: a broker in alarm stops reading it, and must still read acks from consumers. */
+/** On its own connection: a broker in alarm stops reading it, and must still read acks from consumers. */
 export function createPublisher(broker: Broker, options: PublisherOptions = {}): Publisher {
   const confirmTimeoutMs = options.confirmTimeoutMs ?? 5_000;
   const listeners = new Set<() => void>();
@@ -63,7 +62,7 @@ export function createPublisher(broker: Broker, options: PublisherOptions = {}):
       const error = messagingError('PUBLISH_TIMEOUT', `no confirm within ${confirmTimeoutMs} ms`, {
         unconfirmed,
       });
-      // A channel with missing confirms is of no use. During an alarm a new one would not help.
+      // After a missing confirm the channel is useless; during an alarm a new one would not help.
       if (link.state === 'open' && link.channel === channel) link.drop(error);
       return error;
     };
@@ -88,7 +87,7 @@ export function createPublisher(broker: Broker, options: PublisherOptions = {}):
   };
 }
 
-/** Resolves with the broker's confirm. Rejects when the channel is closed, or closes first. */
+/** Rejects when the channel is or becomes closed. */
 async function publishOne(channel: ConfirmChannel, message: OutboundMessage): Promise<void> {
   const { eventId, routingKey, payload } = message;
   const options = { messageId: eventId, persistent: true, mandatory: true, contentType: 'application/json' };

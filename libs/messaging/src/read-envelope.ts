@@ -7,10 +7,8 @@ import { messagingError } from './messaging-error.ts';
 const MAX_BYTES = 256 * 1024;
 
 /**
- * Creates a reader for one event type. Unknown extra fields are accepted.
- *
- * The reader throws GatewayError ENVELOPE_UNREADABLE for bytes that are not JSON, another type or version, or data that
- * does not match the catalog's schema.
+ * Accepts unknown extra fields. The reader throws ENVELOPE_UNREADABLE for bytes that are not JSON, another type or
+ * version, or data that does not match the catalog's schema.
  */
 export function createEnvelopeReader<T extends EventType>(type: T): (content: Buffer) => EventEnvelope<T> {
   const ajv = new Ajv2020({ strict: true, validateSchema: false }); // a test checks the catalog's schemas

@@ -7,48 +7,43 @@ import type { OutboundMessage, Publisher } from './publisher.ts';
 
 export interface OutboxStore {
   /**
-   * Takes up to `limit` rows in order, publishes and deletes them, in one transaction. When `publish` throws, the rows
-   * stay. @returns the number of published rows, or 'busy' while another replica drains.
+   * One transaction: publishes up to `limit` rows in order and deletes them; they stay when `publish` throws. @returns
+   * the number published, or 'busy' while another replica drains
    */
   drain(
     limit: number,
     publish: (rows: readonly OutboundMessage[]) => Promise<void>,
   ): Promise<number | 'busy'>;
-  /** Number of waiting events, and the age of the oldest in seconds; 0 when none waits. */
+  /** `oldestSeconds` is 0 when no event waits. */
   backlog(): Promise<{ readonly events: number; readonly oldestSeconds: number }>;
 }
 
 export interface RelayOptions {
   readonly store: OutboxStore;
   readonly publisher: Publisher;
-  /** Maximum rows per transaction. @default 200 */
+  /** Per transaction. @default 200 */
   readonly batch?: number;
-  /** Polling interval of an empty outbox without a `wake`. @default 250 */
+  /** Polling interval without a `wake`. @default 250 */
   readonly idleMs?: number;
-  /**
-   * Pause of a woken relay before it drains, to collect more events. Larger batches cost database and broker less, for
-   * a few milliseconds of delay. @default 0
-   */
+  /** A woken relay waits this long to collect more events: larger batches cost database and broker less. @default 0 */
   readonly gatherMs?: number;
   readonly logger: Logger;
   readonly metrics: Metrics;
 }
 
 export interface Relay {
-  /** Call it right after a commit that appended events. They are published within milliseconds. */
+  /** Call it right after a commit that appended events. */
   wake(): void;
   stop(): Promise<void>;
 }
 
-/** Pause while another replica drains. Its select may have missed the row that woke this relay. */
+/** The other replica's select may have missed the row that woke this relay. */
 const BUSY_PAUSE_MS = 40;
 const MAX_BACKOFF_MS = 1_000;
 
 /**
- * Moves a service's outbox to the broker, in order, each row at least once. The only publisher of events.
- *
- * After a failure the batch size falls to 1 and then doubles. A row that cannot be published blocks the rows behind it,
- * which are not sent repeatedly with it.
+ * The only publisher of a service's events: in order, each row at least once. After a failure the batch size falls to 1
+ * and then doubles, so that a row that cannot be published blocks the rows behind it without sending them repeatedly.
  */
 export function startRelay(options: RelayOptions): Relay {
   const { store, publisher, logger } = options;
@@ -119,7 +114,7 @@ function createRelayMetrics({ metrics, store }: Pick<RelayOptions, 'metrics' | '
     name: 'opentill_outbox_lag_seconds',
     help: 'Age of the oldest event that the broker has not confirmed yet',
     async collect(lag) {
-      // Without the database the last values stay. The database's own metrics show the failure.
+      // The last values stay; the database's own metrics show the failure.
       const backlog = await store.backlog().catch(() => undefined);
       if (backlog === undefined) return;
       lag.set(backlog.oldestSeconds);

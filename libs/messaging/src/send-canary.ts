@@ -11,17 +11,14 @@ import type { Session } from './broker-session.ts';
 import { messagingError } from './messaging-error.ts';
 
 const NAME = 'opentill.canary';
-/**
- * Exclusive queue used as a lock: its owner is the only sender and receiver of canaries. It is deleted with its
- * connection.
- */
+/** Exclusive queue used as a lock: only its owner sends and receives canaries. Deleted with its connection. */
 const LOCK_QUEUE = `${NAME}.turn`;
 /** A run takes about a second. */
 const LOCK_TIMEOUT_MS = 30_000;
 const POLL_MS = 20;
 const ARRIVAL_TIMEOUT_MS = 8_000;
 
-/** Queue with the arguments of the services' queues. Only the declaration of the topology uses it. */
+/** With the arguments of the services' queues. */
 export const CANARY: Omit<QueueDefinition, 'service' | 'type'> = {
   name: NAME,
   bindingKey: `${NAME}.*`,
@@ -37,8 +34,8 @@ export const CANARY: Omit<QueueDefinition, 'service' | 'type'> = {
 };
 
 /**
- * Publishes a message like an event, receives it, rejects it, and receives it as a dead letter. One run at a time until
- * the session closes: concurrent runs would requeue each other's canary endlessly, or past its delivery limit.
+ * Publishes a message, receives it, rejects it, and receives it as a dead letter. One run at a time until the session
+ * closes: concurrent runs would requeue each other's canary endlessly, or past its delivery limit.
  */
 export async function sendCanary(session: Session): Promise<void> {
   await acquireLock(session);
@@ -66,7 +63,7 @@ async function acquireLock(session: Session): Promise<void> {
       );
 }
 
-/** Opens a channel for each try, since a refusal closes it. */
+/** A channel for each try, since a refusal closes it. */
 async function tryLock(session: Session): Promise<boolean> {
   const channel = await session.openChannel();
   return session.call(`declaring ${LOCK_QUEUE}`, async () => {
@@ -96,7 +93,7 @@ function publish(channel: ConfirmChannel, id: string): Promise<void> {
   });
 }
 
-/** Discards canaries that an interrupted run left behind. */
+/** Discards canaries of an interrupted run. */
 async function receive(channel: ConfirmChannel, queue: string, id: string): Promise<GetMessage> {
   const deadline = Date.now() + ARRIVAL_TIMEOUT_MS;
   while (Date.now() < deadline) {

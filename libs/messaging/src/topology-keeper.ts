@@ -3,9 +3,9 @@ import type { Logger } from '@opentill/runtime/logger';
 import { restoreTopology } from './declare-topology.ts';
 
 export interface TopologyKeeper {
-  /** Reports a missing queue, exchange or binding. Returns at once. */
+  /** A queue, exchange or binding is missing. Returns at once. */
   missing(what: string): void;
-  /** Stops restoring and aborts a run in progress. */
+  /** Aborts a run in progress. */
   stop(): Promise<void>;
 }
 
@@ -14,14 +14,13 @@ export interface TopologyKeeperOptions {
   readonly logger: Logger;
 }
 
-/** Pause between two tries, for any number of links. Doubles while parts are missing. */
+/** Between two tries, for any number of links; doubles while parts are missing. */
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 60_000;
 
 /**
- * A broker that lost its data has no queues until they are declared again. Each process whose broker user may configure
- * declares the missing topology. A user without that permission logs an error and keeps trying until an operator runs
- * the set-up.
+ * A broker that lost its data has no queues until they are declared again. A process whose broker user may configure
+ * declares them. Without that permission it logs an error and retries until an operator runs the set-up.
  */
 export function keepTopology({ url, logger }: TopologyKeeperOptions): TopologyKeeper {
   let running: Promise<void> | undefined;

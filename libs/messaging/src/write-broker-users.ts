@@ -3,14 +3,12 @@ import { EVENTS_EXCHANGE, permissions } from '@opentill/contracts/topology';
 import { GatewayError } from '@opentill/domain/gateway-error';
 
 export type BrokerUsersErrorCode =
-  /** The broker's HTTP API rejected a user. The message contains its response. */
-  | 'BROKER_USERS_REFUSED'
-  /** The broker's HTTP API does not answer. */
-  | 'BROKER_API_UNREACHABLE';
+  /** The message contains the response of the broker's HTTP API. */
+  'BROKER_USERS_REFUSED' | 'BROKER_API_UNREACHABLE';
 
 const REQUEST_TIMEOUT_MS = 20_000;
 
-/** Services that use the broker: producers and consumers of the event catalog. */
+/** Producers and consumers of the event catalog. */
 export const BROKER_SERVICES: readonly ServiceName[] = [
   ...new Set(
     EVENT_TYPES.flatMap((type) => [...EVENT_CATALOG[type].producers, ...EVENT_CATALOG[type].consumers]),
@@ -22,11 +20,9 @@ export function brokerUser(service: ServiceName): string {
 }
 
 /**
- * Creates or updates a broker user for each named service in one virtual host. The user may publish that service's
- * events and read its queues, no more; the event catalog defines both. A repeated call changes only the password.
+ * A user may publish its service's events and read its queues, no more. A repeated call changes only the password.
  * `managementUrl` is the root of RabbitMQ's HTTP API with an administrator's name and password; AMQP cannot create
- * users.
- * @throws GatewayError BROKER_USERS_REFUSED; BROKER_API_UNREACHABLE (retryable)
+ * users. @throws GatewayError BROKER_USERS_REFUSED; BROKER_API_UNREACHABLE (retryable)
  */
 export async function writeBrokerUsers(
   managementUrl: string,

@@ -41,7 +41,7 @@ afterAll(async () => {
   rmSync(dir, { recursive: true });
 }, 60_000);
 
-/** A service with outbox, relay, publisher, and a consumer of its own events. */
+/** Its consumer receives its own events. */
 async function startService() {
   const metrics = createMetrics('test');
   const database = testDatabase.open('api');
@@ -118,7 +118,7 @@ test('declares deleted queues again under load and loses no unpublished event', 
   const meanwhile = await append(50);
   server = await startRabbitMq({ dir: join(dir, 'rabbitmq'), port });
   const restarted = Date.now();
-  // The set-up does not run here. The services' polls restore events that were in the old broker's queues.
+  // The set-up does not run here: the services' polls restore events of the old broker's queues.
   await waitUntil('consuming again', () => consumer.consuming, 20_000);
   await waitUntil('all handled', () => meanwhile.every((id) => handled.has(id)), 20_000);
   expect(Date.now() - restarted).toBeLessThan(15_000);

@@ -24,7 +24,7 @@ async function api(method: string, path: string): Promise<void> {
   await fetch(`${url.origin}/api${path}`, { method, headers: { authorization } });
 }
 
-/** Publishes as a service's user and waits for the broker's confirm. */
+/** Waits for the broker's confirm. */
 async function publish(service: (typeof SERVICES)[number], password: string, routingKey: string) {
   const url = new URL(server.url);
   url.username = brokerUser(service);

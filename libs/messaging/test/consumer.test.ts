@@ -61,7 +61,7 @@ async function send(envelope: EventEnvelope): Promise<void> {
   await server.publish(routingKey, payload);
 }
 
-/** Asserts that no message waits or is unacknowledged, also after the consumer has left the queue. */
+/** No message waits or is unacknowledged, also after the consumer has left the queue. */
 async function expectSettled(consumer: { stop(): Promise<void> }): Promise<void> {
   await consumer.stop();
   await waitUntil('the queue has no consumer', async () => (await server.consumers(queue)) === 0);

@@ -3,8 +3,8 @@ import type { TestBroker } from '@opentill/testkit/test-broker';
 import { waitUntil } from '@opentill/testkit/wait-until';
 
 /**
- * Deletes all queues, the consumer's queue `last` at the end: by then no service declares queues that are still being
- * deleted. RabbitMQ reports a queue as deleted slightly too early, and a check during that time still finds it.
+ * Deletes the consumer's queue `last` at the end: RabbitMQ reports a queue as deleted slightly too early, and a service
+ * that checks then would find queues that are still being deleted.
  */
 export async function deleteTopology(server: TestBroker, last: string): Promise<void> {
   const channel = await server.channel();

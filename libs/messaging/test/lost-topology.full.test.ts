@@ -50,8 +50,7 @@ test('closes in time when the broker falls silent while the topology is restored
     return { isQuick: tookMs < 2_500, wasLate };
   };
   for (const silentFrom of ['the connection', 'the middle'] as const) {
-    // Under load a try may be slow, or the silence may start too late. Waiting for the broker would take five seconds
-    // on every try.
+    // Under load a try may be slow, or the silence too late. Waiting for the broker takes five seconds on every try.
     let closed = await closeIn(silentFrom);
     for (let tries = 1; tries < 6 && (closed.wasLate || !closed.isQuick); tries += 1)
       closed = await closeIn(silentFrom);

@@ -55,7 +55,7 @@ test('declares a lost topology again and resumes consuming and publishing', asyn
     ),
   );
   await waitUntil('handled', () => handled.includes(event.id));
-  // In the end the topology is complete, as after the set-up: the consumer's own queue is not the last one declared.
+  // The consumer's own queue is not the last one declared.
   await waitUntil('all queues are declared', async () => {
     const channel = await server.channel();
     for (const { name, deadLetterQueue } of queues())

@@ -21,15 +21,14 @@ export function toMessage(envelope: EventEnvelope): OutboundMessage {
   };
 }
 
-/** Limit for conditions that must come true, generous for a machine under load. */
+/** For conditions that must come true on a machine under load. */
 export const PATIENCE_MS = 60_000;
 
-/** Closes opened resources in reverse order, also when the test fails. */
+/** Reverse order, also when the test fails. */
 export function createCleanup() {
   const steps: (() => Promise<void>)[] = [];
   return {
     add: (step: () => Promise<void>) => void steps.push(step),
-    /** A promise that stays pending until `run`. */
     hang: () => new Promise<void>((resolve) => steps.unshift(() => Promise.resolve(resolve()))),
     broker(url: string, name = 'test'): Broker {
       const broker = connectBroker({ url, logger, name });

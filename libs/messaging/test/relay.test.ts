@@ -42,7 +42,7 @@ async function append(count: number): Promise<string[]> {
   return events.map((event) => event.envelope.id);
 }
 
-/** Appends an event with a routing key of no queue, which restoring the topology does not help. */
+/** No queue takes its routing key, also after the topology is restored. */
 async function appendUnroutable(): Promise<string[]> {
   const moves = [{ orderPk: newId(), eventId: newId() }];
   const event = {
