@@ -1,8 +1,4 @@
-/**
- * Waits `ms` milliseconds, or until `signal` aborts. Never throws.
- *
- * @returns true when the time passed, false when the signal aborted.
- */
+/** Never throws. @returns true when the time passed, false when the signal aborted */
 export function abortableDelay(ms: number, signal?: AbortSignal): Promise<boolean> {
   return new Promise((resolve) => {
     if (signal?.aborted === true) {

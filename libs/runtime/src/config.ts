@@ -4,18 +4,18 @@ import ajvFormats from 'ajv-formats';
 import { GatewayError } from '@opentill/domain/gateway-error';
 
 export type ConfigErrorCode =
-  /** The environment does not match the schema; `context.problems` lists every mistake. */
+  /** `context.problems` lists every mistake. */
   'CONFIG_INVALID';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** JSON Schema of one variable. `default` and every ajv keyword are allowed. */
+/** JSON Schema of one variable, with any ajv keyword. */
 export interface VariableSchema {
   readonly type: 'string' | 'integer' | 'number' | 'boolean' | 'array';
   readonly default?: unknown;
   readonly [keyword: string]: unknown;
 }
-/** A service's complete configuration: one property per environment variable. */
+/** One property per environment variable. */
 export interface ConfigSchema {
   readonly properties: Readonly<Record<string, VariableSchema>>;
   readonly required?: readonly string[];
@@ -31,14 +31,10 @@ const AJV_OPTIONS = {
 } as const;
 
 /**
- * Reads only the variables that `schema` names.
- *
- * Text is converted to the type in the schema: integers, booleans (true, false, 1, 0), comma-separated lists. An empty
- * variable counts as absent. A text variable X may come from the file that X_FILE names; one trailing line break is
- * removed. The password of X_URL may be set separately as X_PASSWORD or X_PASSWORD_FILE. Error messages never contain a
- * value, since it may be a secret.
- *
- * @throws GatewayError CONFIG_INVALID, not retryable, that names every mistake.
+ * Reads only the variables of `schema` and converts them: integers, booleans (true, false, 1, 0), comma-separated
+ * lists. An empty variable counts as absent. A text variable X may come from the file that X_FILE names, without its
+ * last line break. The password of X_URL may be set as X_PASSWORD or X_PASSWORD_FILE. Errors contain no value, since it
+ * may be a secret. @throws GatewayError CONFIG_INVALID, with every mistake
  */
 export function readConfig<T>(schema: ConfigSchema, env: Environment): T {
   const problems: string[] = [];
@@ -71,7 +67,7 @@ export function readConfig<T>(schema: ConfigSchema, env: Environment): T {
   return values as T;
 }
 
-/** Text of a variable. A URL includes its separately set password. */
+/** A URL includes its separately set password. */
 function readValue(
   name: string,
   variable: VariableSchema,
@@ -151,7 +147,7 @@ function coerce(text: string, variable: Readonly<Record<string, unknown>>): unkn
   }
 }
 
-/** ajv's message without the value; for an enumeration with the allowed values. */
+/** Never contains the value. */
 function describe(error: ErrorObject): string {
   if (error.keyword === 'required') return `${String(error.params['missingProperty'])} is missing`;
   const [name = '', ...rest] = error.instancePath.slice(1).split('/');

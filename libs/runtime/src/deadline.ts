@@ -1,6 +1,6 @@
 /**
- * Gives `work` at most `ms` milliseconds. On timeout the signal of `work` aborts and the promise rejects with
- * `onTimeout()`. A later result or rejection of `work` is ignored.
+ * On timeout the signal of `work` aborts, and the promise rejects with `onTimeout()`. A later outcome of `work` is
+ * ignored.
  */
 export async function withDeadline<T>(
   ms: number,

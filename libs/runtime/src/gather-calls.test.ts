@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { gatherCalls } from './gather-calls.ts';
 
-/** Calls whose runs end when the test opens the gate. */
 function aGatherer(overrides: { failedWhole?: boolean; spoils?: number } = {}) {
   const runs: number[][] = [];
   const gates: (() => void)[] = [];

@@ -1,9 +1,9 @@
 export interface GatherOptions<Input, Output> {
-  /** Returns outputs in the order of the inputs, for all of them or none. */
+  /** Outputs in the order of the inputs, for all of them or none. */
   readonly runTogether: (inputs: readonly Input[]) => Promise<readonly Output[]>;
-  /** True when a failed batch had no effect, so that each call may be tried separately. */
+  /** The failed batch had no effect, so each call may be tried separately. */
   readonly failedWhole: (error: unknown) => boolean;
-  /** Maximum concurrent runs. Calls that arrive meanwhile wait for the next run. */
+  /** Calls that arrive during these runs wait for the next one. */
   readonly runsAtOnce: number;
   readonly inputsPerRun: number;
 }
@@ -15,8 +15,8 @@ interface Waiting<Input, Output> {
 }
 
 /**
- * Batches single calls. A call that finds a free run starts at once, by itself. Calls that arrive while all runs are
- * busy are batched, which costs less per call under load. When a batch fails, each of its calls is tried separately.
+ * A call that finds a free run starts at once. Calls that arrive while all runs are busy are batched, which costs less
+ * per call under load. When a batch fails, each of its calls is tried separately.
  */
 export function gatherCalls<Input, Output>(
   options: GatherOptions<Input, Output>,

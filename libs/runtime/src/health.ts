@@ -5,7 +5,7 @@ import type { RenderedMetrics } from './metrics.ts';
 
 export interface CheckResult {
   readonly ok: boolean;
-  /** For operators: the problem, or the measured value. No secrets. */
+  /** For operators. No secrets. */
   readonly detail?: string;
 }
 export type Checks = Readonly<Record<string, () => Promise<CheckResult>>>;
@@ -15,16 +15,16 @@ export interface HealthServerOptions {
   readonly port: number;
   readonly host: string;
   readonly metrics: RenderedMetrics;
-  /** Readiness checks by name, or a function that returns them when they change at run time. */
+  /** A function if the checks change at run time. */
   readonly checks: Checks | (() => Checks);
-  /** A check that takes longer fails. @default 2000 */
+  /** A slower check fails. @default 2000 */
   readonly checkTimeoutMs?: number;
 }
 
 export interface HealthServer {
-  /** Resolves with the port once the server listens. */
+  /** The port on which the server listens. */
   start(): Promise<number>;
-  /** From now on /readyz answers 503 regardless of the checks: the service is stopping. */
+  /** The service is stopping: from now on /readyz answers 503. */
   drain(): void;
   stop(): Promise<void>;
 }
@@ -36,8 +36,8 @@ interface Answer {
 }
 
 /**
- * /livez: 200 while the event loop runs. /readyz: 200 when every check passes, else 503; it lists each check's result.
- * /metrics: for Prometheus. Only for the operators' network.
+ * /livez: 200 while the event loop runs. /readyz: 200 when every check passes, else 503, with each result. /metrics:
+ * for Prometheus. Only for the operators' network.
  */
 export function createHealthServer(options: HealthServerOptions): HealthServer {
   let draining = false;

@@ -7,10 +7,9 @@ export type LogLevel = (typeof LOG_LEVELS)[number] | 'silent';
 export type LogFields = Readonly<Record<string, unknown>>;
 
 /**
- * Logs an event name and fields, no sentences: `logger.info('transfer matched', { transferId, orderPk })`.
- *
- * error: an operator must act. warn: it recovers by itself, but watch it. info: events of a payment, start and stop.
- * debug: the rest. Pass an error as a field: `{ error }`.
+ * Logs an event name and fields, no sentences: `logger.info('transfer matched', { transferId, orderPk })`. An error is
+ * a field: `{ error }`. error: an operator must act. warn: recovers by itself, but watch it. info: events of a payment,
+ * start and stop. debug: the rest.
  */
 export interface Logger {
   error(message: string, fields?: LogFields): void;
@@ -23,11 +22,10 @@ export interface Logger {
 export interface LoggerOptions {
   readonly service: string;
   readonly level: LogLevel;
-  /** @default standard output */
   readonly stream?: NodeJS.WritableStream;
 }
 
-/** One JSON object per line: time, level, service, message, then the fields, redacted (redact.ts). */
+/** One JSON object per line: time, level, service, message, then the redacted fields (redact.ts). */
 export function createLogger(options: LoggerOptions): Logger {
   const winston = createWinston({
     level: options.level === 'silent' ? 'error' : options.level,

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { startLoop, type Loop } from './loop.ts';
 
-/** Runs that end when the test finishes them; counts concurrent runs. */
 function createGate() {
   const runs: { finish: (result?: 'again') => void; fail: (error: Error) => void; signal: AbortSignal }[] =
     [];

@@ -5,35 +5,32 @@ export interface LoopOptions {
   readonly name: string;
   readonly intervalMs: number;
   /**
-   * One round of work. 'again' requests the next round without a pause. `signal` aborts when the loop stops: the run
-   * must then end soon, and its error is not reported.
+   * 'again' requests the next round without a pause. `signal` aborts when the loop stops; the run's error is then
+   * ignored.
    */
   readonly run: (signal: AbortSignal) => Promise<void | 'again'>;
-  /** Called after each failed run. `failuresInRow` starts at 1 and returns to 0 after a successful run. */
+  /** `failuresInRow` starts at 1. */
   readonly onError?: (error: unknown, failuresInRow: number) => void;
-  /** Pause after the first failure; doubles with each further one. @default 100 */
+  /** Doubles with each further failure. @default 100 */
   readonly firstBackoffMs?: number;
-  /** Upper limit of a pause after a failure. @default 30 000 */
+  /** @default 30 000 */
   readonly maxBackoffMs?: number;
-  /** Jitter source in [0, 1). */
   readonly random?: () => number;
 }
 
 export interface Loop {
   /**
-   * Requests a run. During a pause it starts at once. During a run one more run follows, for any number of wakes.
-   * During a backoff it waits for the end of the backoff, so that frequent wakes cannot defeat it.
+   * Requests a run. A pause ends at once; a running round is followed by one more, for any number of wakes. A backoff
+   * is not cut short, so that frequent wakes cannot defeat it.
    */
   wake(): void;
-  /** Aborts the current run and resolves when it ended. No further run starts. */
+  /** Aborts the current run and resolves when it ended. */
   stop(): Promise<void>;
 }
 
 /**
- * Runs `run` repeatedly, at once for the first time and never twice at a time. `intervalMs` passes between the end of a
- * run and the start of the next.
- *
- * States: running → pausing (interval) → running, or running → backing off (a run threw) → running; stopped is final.
+ * Runs at once and then `intervalMs` after the end of each run; never twice at a time. States: running → pausing
+ * (interval) → running, or running → backing off (a run threw) → running; stopped is final.
  */
 export function startLoop(options: LoopOptions): Loop {
   const stopping = new AbortController();

@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
 export interface MetricOptions<Label extends string> {
-  /** snake_case with a unit at the end: `_total` (counters), `_seconds`, `_bytes`, `_blocks`, … */
+  /** snake_case with a unit: `_total` (counters), `_seconds`, `_bytes`, `_blocks`, … */
   readonly name: string;
   readonly help: string;
   readonly labelNames?: readonly Label[];
@@ -14,12 +14,11 @@ export interface HistogramOptions<Label extends string> extends MetricOptions<La
 }
 
 export interface RenderedMetrics {
-  /** Text in Prometheus' exposition format. */
   render(): Promise<string>;
   readonly contentType: string;
 }
 
-/** Registry of a service. A second request for a name returns the same metric. */
+/** A second request for a name returns the same metric. */
 export interface Metrics extends RenderedMetrics {
   counter<Label extends string = never>(options: MetricOptions<Label>): Counter<Label>;
   gauge<Label extends string = never>(options: GaugeOptions<Label>): Gauge<Label>;
@@ -30,8 +29,7 @@ export interface Metrics extends RenderedMetrics {
 const DURATION_BUCKETS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /**
- * Creates a registry labelled with the service's name. It includes Node's process metrics unless `ofProcess` is false.
- * Services that share a process turn them off, else each would report the same memory.
+ * Includes Node's process metrics. Services that share a process turn them off, or each would report the same memory.
  */
 export function createMetrics(service: string, { ofProcess = true } = {}): Metrics {
   const registry = new Registry();
@@ -83,10 +81,7 @@ export function createMetrics(service: string, { ofProcess = true } = {}): Metri
   };
 }
 
-/**
- * Joins the metrics of several services at one address. The label `service` distinguishes their series. Each metric is
- * described once, as Prometheus' format requires.
- */
+/** The label `service` distinguishes the series. Each metric is described once, as Prometheus' format requires. */
 export function joinMetrics(all: readonly RenderedMetrics[]): RenderedMetrics {
   return {
     contentType: Registry.PROMETHEUS_CONTENT_TYPE,

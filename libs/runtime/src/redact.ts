@@ -1,7 +1,7 @@
 import { types } from 'node:util';
 
 const REDACTED = '[redacted]';
-/** Names of keys whose values are never logged. `tokens`, `tokenSymbol` and `fencingToken` are not secrets. */
+/** `tokens`, `tokenSymbol` and `fencingToken` are not secrets. */
 const SECRET_KEY =
   /^(?!fencing_?token$).*(token|secret|passphrase|password|passwd|mnemonic|seed|private_?key|signing_?key|api_?key|authorization|cookie)$/i;
 const URL_CREDENTIALS = /\b([a-z][a-z0-9+.-]*:\/\/)[^\s/@]*:[^\s/@]*@/gi;
@@ -16,8 +16,8 @@ export function redactText(text: string): string {
 }
 
 /**
- * Copy of `value` that may be logged as JSON. Masks secrets by key name and credentials in URLs. Bigints become decimal
- * strings, bytes their length, errors their code, context and cause. Depth and size are bounded.
+ * For logging as JSON: masks secrets by key name and credentials in URLs. Bigints become decimal strings, bytes their
+ * length, errors their code, context and cause. Depth and size are bounded.
  */
 export function redact(value: unknown, depth = 0): unknown {
   if (typeof value === 'string') return redactText(value);

@@ -16,7 +16,7 @@ async function aFreePort(): Promise<number> {
   return port;
 }
 
-/** Runs a composition with the given `stop` in its own process. Resolves when it prints `ready`. */
+/** Starts a composition in its own process; resolves when it prints `ready`. */
 async function start(port: number, stop: string) {
   const module = (name: string): string => JSON.stringify(new URL(name, import.meta.url).href);
   const script = `

@@ -4,7 +4,7 @@ import { createLogger } from './logger.ts';
 import type { RenderedMetrics } from './metrics.ts';
 import { runService, type RunningService } from './service.ts';
 
-/** A running service without a health server, which services in one process share. */
+/** Without a health server, which the services of one process share. */
 export interface ComposedService extends RunningService {
   readonly checks: Checks | (() => Checks);
   readonly metrics: RenderedMetrics;
@@ -12,24 +12,18 @@ export interface ComposedService extends RunningService {
 }
 
 export interface CompositionContext {
-  /** Reports an error after which the process must not continue. It stops everything in order and ends. */
+  /** The process must not continue: stops everything in order and ends. */
   readonly fail: (error: unknown) => void;
-  /** True when other services run in this process. Memory and event loop are then not part of its metrics. */
+  /** With other services. Memory and event loop are then not part of its metrics. */
   readonly sharesProcess: boolean;
 }
 
-/**
- * A service's composition root without the process. Reads its settings from `env`, opens its resources and starts. When
- * it throws, it has closed what it opened.
- */
+/** A service's composition root without the process. When it throws, it has closed what it opened. */
 export type Compose = (env: Environment, context: CompositionContext) => Promise<ComposedService>;
 
 export type OnStop = (close: () => Promise<void>) => void;
 
-/**
- * Skeleton of a composition. `stop` closes the registered resources in reverse order. When `open` throws, those already
- * opened are closed.
- */
+/** `stop` closes the registered resources in reverse order. When `open` throws, those already opened are closed. */
 export async function openInTurn(
   open: (onStop: OnStop) => Promise<Omit<ComposedService, 'stop'>>,
 ): Promise<ComposedService> {
@@ -45,7 +39,7 @@ export async function openInTurn(
   }
 }
 
-/** Runs a composition as its own process with a health server, as every main.ts does. See runService. */
+/** Its own process with a health server, for main.ts. See runService. */
 export async function runAlone(name: string, compose: Compose, env: Environment): Promise<void> {
   await runService({
     name,
@@ -54,7 +48,7 @@ export async function runAlone(name: string, compose: Compose, env: Environment)
   });
 }
 
-/** The health server reports "stopping" as soon as the stop begins, and answers until the stop ends. */
+/** Reports "stopping" as soon as the stop begins, and answers until it ends. */
 async function withHealth(service: ComposedService): Promise<RunningService> {
   const { health: address, metrics, checks } = service;
   const health = createHealthServer({ ...address, metrics, checks });

@@ -18,25 +18,24 @@ export interface ServiceSettings {
   readonly healthHost: string;
   readonly databaseUrl: string;
   readonly databasePoolMax: number;
-  /** True when statements may be prepared once per connection. Set false behind a pooler in transaction mode. */
+  /** Prepares statements once per connection. Set false behind a pooler in transaction mode. */
   readonly databasePrepare: boolean;
   readonly amqpUrl: string;
-  /** Name of this replica in leases and logs, unique among all processes. */
+  /** Names this replica in leases and logs; unique among all processes. */
   readonly instanceId: string;
 }
 
 export interface ServiceDefaults {
   readonly healthPort: number;
   readonly databasePoolMax: number;
-  /** @default 200 */
   readonly databasePoolMaxLimit?: number;
-  /** True when the service prepares statements, and so has DATABASE_PREPARE. @default true */
+  /** The service prepares statements, and so has DATABASE_PREPARE. @default true */
   readonly databasePrepares?: boolean;
 }
 
 export const SERVICE_REQUIRED = ['DATABASE_URL', 'AMQP_URL'] as const;
 
-/** JSON Schema of the variables that every service reads, for the `properties` of its own schema (see readConfig). */
+/** JSON Schema of the variables that every service reads (see readConfig). */
 export function serviceProperties({
   healthPort,
   databasePoolMax,
@@ -60,7 +59,6 @@ export function serviceProperties({
   } as const;
 }
 
-/** Settings of every service. Without INSTANCE_ID, host name and process id name the replica. */
 export function serviceSettings(variables: ServiceVariables): ServiceSettings {
   return {
     logLevel: variables.LOG_LEVEL,

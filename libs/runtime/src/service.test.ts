@@ -1,10 +1,7 @@
 import { spawn } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 
-/**
- * Runs `body` as a service in its own process. Sends `signals` one after another, each after the process printed
- * `ready`; 'unread' closes the reader of its output.
- */
+/** Sends each of `signals` after the process printed `ready`; 'unread' closes the reader of its output. */
 async function runScript(
   body: string,
   signals: readonly (NodeJS.Signals | 'unread')[] = [],

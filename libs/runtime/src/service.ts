@@ -11,11 +11,11 @@ export interface ServiceOptions {
   readonly name: string;
   readonly logger: Logger;
   /**
-   * Opens everything. `signal` aborts when the process must stop, also during start-up. `fail` reports an error after
-   * which the service must not continue, such as a fork below the finalized height. The service then stops in order.
+   * `signal` aborts when the process must stop, also during start-up. `fail` reports an error after which the service
+   * must not continue, such as a fork below the finalized height; the service stops in order.
    */
   readonly start: (signal: AbortSignal, fail: (error: unknown) => void) => Promise<RunningService>;
-  /** Time limit for stopping; the process then ends anyway. @default 10 000 */
+  /** For stopping; the process then ends anyway. @default 10 000 */
   readonly stopTimeoutMs?: number;
 }
 
@@ -25,17 +25,15 @@ const EXIT_OPERATOR = 1;
 /** EX_TEMPFAIL: a supervisor should restart the process. */
 const EXIT_RETRY = 75;
 
-/** Exit code for an error that ends the process: 1 for a GatewayError that is not retryable, else 75. */
 export function exitCodeOf(error: unknown): number {
   return error instanceof GatewayError && !error.retryable ? EXIT_OPERATOR : EXIT_RETRY;
 }
 
 /**
- * Runs a service until SIGTERM or SIGINT, then stops it and ends the process. Exit codes: 0 stopped cleanly, 1 the
- * operator must act, 75 restart. A second signal ends the process at once.
- *
- * An unhandled rejection or uncaught exception is logged and ends the service with 75, since its state is unknown. A
- * closed standard output also ends it with 75, so that a gateway without logs does not keep running. Never returns.
+ * Runs until SIGTERM or SIGINT, then stops and ends the process; never returns. Exit codes: 0 stopped cleanly, 1 the
+ * operator must act, 75 restart. A second signal ends the process at once. An unhandled rejection or uncaught exception
+ * ends the service with 75, since its state is unknown. So does a closed standard output: a gateway without logs must
+ * not keep running.
  */
 export async function runService(options: ServiceOptions): Promise<void> {
   const { logger, name } = options;
@@ -95,7 +93,7 @@ export async function runService(options: ServiceOptions): Promise<void> {
   process.exit(exitCode);
 }
 
-/** True when the service, also one that is still starting, stopped in time and without an error. */
+/** Also for a service that is still starting. */
 async function stopWithin(
   timeoutMs: number,
   starting: Promise<RunningService>,

@@ -3,25 +3,25 @@ import { backoffMs } from './backoff.ts';
 /** Start-up checks of one part of a service, for example of one chain. */
 export interface StartGate<Failure> {
   /**
-   * Runs the checks when they are due. True once they passed; false while the part is left out, or while another caller
-   * runs them. Throws temporary failures, such as a node that does not answer.
+   * True once the checks passed; false while the part is left out, or while another caller runs them. Throws temporary
+   * failures, such as a node that does not answer.
    */
   admit(signal: AbortSignal): Promise<boolean>;
-  /** Leaves the part out after its checks had passed: a later answer contradicted them. */
+  /** A later answer contradicted the checks that had passed. */
   expel(failure: Failure, error: unknown): void;
   /** The failed check; undefined while the part is not left out. */
   leftOut(): Failure | undefined;
 }
 
 export interface StartGatesOptions<Failure> {
-  /** The failure that leaves a part out; undefined for a temporary error. */
+  /** Undefined for a temporary error. */
   readonly failureOf: (error: unknown) => Failure | undefined;
   readonly nowMs: () => number;
-  /** Receives the last error while every part is left out. */
+  /** Every part is left out; receives the last error. */
   readonly onNoneUsable: (error: unknown) => void;
 }
 
-/** Gates of the parts of one service. All are added before the first check runs. */
+/** All parts are added before the first check runs. */
 export interface StartGates<Failure> {
   add(check: (options: { readonly signal: AbortSignal }) => Promise<void>): StartGate<Failure>;
 }
@@ -29,7 +29,7 @@ export interface StartGates<Failure> {
 const FIRST_MS = 1_000;
 const MAX_MS = 60_000;
 
-/** Isolates start-up failures: a part that fails its checks is left out and checked again after 1 to 60 s. */
+/** A part that fails its checks is left out and checked again after 1 to 60 s. */
 export function createStartGates<Failure>({
   failureOf,
   nowMs,

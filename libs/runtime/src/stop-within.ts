@@ -1,7 +1,7 @@
 import { withDeadline } from './deadline.ts';
 import type { Logger } from './logger.ts';
 
-/** Time limits of the stages of stopping. Their sum stays below runService's 10 s. */
+/** The sum stays below runService's 10 s. */
 export const STOP_LIMITS_MS = {
   intake: 5_000,
   /** Relay and presence. Unpublished events wait in the outbox. */
@@ -10,7 +10,7 @@ export const STOP_LIMITS_MS = {
   database: 1_000,
 } as const;
 
-/** Stops all parts in parallel, with one limit for all. Abandons late parts with a warning. */
+/** In parallel, with one limit for all. Abandons late parts with a warning. */
 export async function stopWithin(
   limitMs: number,
   parts: Readonly<Record<string, () => Promise<unknown>>>,
