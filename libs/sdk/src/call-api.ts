@@ -1,36 +1,30 @@
 import { errorCodeOf, OpentillError, type OpentillErrorDetails } from './opentill-error.ts';
 
-/** One API call. `body` is built anew for each attempt, because nonce and time must be new. */
+/** `body` is built anew for each attempt, because nonce and time must be new. */
 export interface ApiCall {
   readonly url: string;
-  /** Absent for GET. */
   readonly body?: () => string;
   readonly headers: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface CallSettings {
-  /** Limit for one attempt: connecting, sending, and the complete response. */
+  /** One attempt: connecting, sending, and the complete response. */
   readonly timeoutMs: number;
-  /** Attempts after the first. */
   readonly retries: number;
-  /** Pause after the first attempt; doubles, with jitter, up to `maxPauseMs`. */
+  /** Doubles, with jitter, up to `maxPauseMs`. */
   readonly firstPauseMs: number;
-  /** A longer `Retry-After` ends the call, and the caller decides whether to wait. */
+  /** A longer `Retry-After` ends the call: the caller decides whether to wait. */
   readonly maxPauseMs: number;
   readonly fetch: typeof fetch;
 }
 
-/** Maximum size of a response. The longest valid one is the list of tokens. */
+/** The longest valid response is the list of tokens. */
 const ANSWER_BYTES_MAX = 1_048_576;
-/** Codes that are retried. Every API call is idempotent, so a retry is harmless. */
+/** Every API call is idempotent, so a retry is harmless. */
 const REPEATED = new Set(['RATE_LIMITED', 'UNAVAILABLE', 'SERVER_FAULT', 'NO_ANSWER']);
 
-/**
- * Retries within the bounds of the settings until an attempt succeeds or fails permanently.
- * @returns `data` of the response
- * @throws OpentillError
- */
+/** @returns `data` of the response; @throws OpentillError */
 export async function callApi(call: ApiCall, settings: CallSettings): Promise<unknown> {
   for (let attempts = 1; ; attempts += 1) {
     try {
@@ -43,7 +37,7 @@ export async function callApi(call: ApiCall, settings: CallSettings): Promise<un
   }
 }
 
-/** Milliseconds before the next attempt; undefined to give up. */
+/** Milliseconds; undefined to give up. */
 function pauseAfter(
   { code, attempts, retryAfterMs }: OpentillError,
   settings: CallSettings,
@@ -87,7 +81,7 @@ function reasonOf(error: unknown): string {
   return error.cause instanceof Error ? error.cause.message : error.message;
 }
 
-/** A separate function, because the compiler assumes that `aborted` does not change across an await. */
+/** A function, because the compiler assumes that `aborted` does not change across an await. */
 function isAborted(signal: AbortSignal): boolean {
   return signal.aborted;
 }

@@ -14,7 +14,7 @@ import { signedBody, signOrderId, type Signing } from './sign-request.ts';
 export interface OpentillOptions extends Signing {
   /** The merchant's base URL: `https://pay.example.com/m/my-shop`. */
   readonly url: string;
-  /** Merchant id, needed when `url` does not contain it: `https://pay.example.com`. */
+  /** Needed when `url` does not contain it: `https://pay.example.com`. */
   readonly merchantId?: string;
   /** @default 15000 */
   readonly timeoutMs?: number;
@@ -26,33 +26,29 @@ export interface OpentillOptions extends Signing {
   readonly maxPauseMs?: number;
   /** @default the global fetch */
   readonly fetch?: typeof fetch;
-  /** @default the system clock */
   readonly now?: () => Date;
 }
 
 export interface CallOptions {
-  /** Aborts the call, also during a pause. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * Client of the merchant API. Every method may be repeated: an order is created once per `orderId`. So retries after a
- * lost response are safe, including the client's own.
- *
- * All methods throw OpentillError.
+ * Client of the merchant API. An order is created once per `orderId`, so every call may be repeated after a lost
+ * response. All methods throw OpentillError.
  */
 export interface Opentill {
-  /** Creates an order for a customer to pay. The same id with the same fields returns the same order and address. */
+  /** The same id with the same fields returns the same order and address. */
   createCollection(fields: CollectionFields, options?: CallOptions): Promise<CreatedOrder>;
-  /** Creates a payout. `UNPROCESSABLE`: the hot wallet's balance is too low. */
+  /** `UNPROCESSABLE`: the hot wallet's balance is too low. */
   createPayout(fields: PayoutFields, options?: CallOptions): Promise<CreatedOrder>;
   /** Complete state of a collection or a payout. */
   status(orderId: string, options?: CallOptions): Promise<Order>;
-  /** State of a collection as the checkout page shows it. */
+  /** A collection as the checkout page shows it. */
   pay(orderId: string, options?: CallOptions): Promise<CheckoutOrder>;
   /** Only the status: cheap, for polling (at most twice a second). */
   getOrderStatus(orderId: string, options?: CallOptions): Promise<OrderStatus>;
-  /** Tokens and chains that this gateway supports, optionally filtered. */
+  /** Tokens and chains that this gateway supports. */
   supportSymbols(
     filter?: { readonly chain?: Chain; readonly symbol?: string },
     options?: CallOptions,

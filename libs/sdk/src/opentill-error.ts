@@ -1,8 +1,7 @@
-/** Codes of failed calls. "Outcome unknown": the order may exist; repeat the call with the same order id. */
+/** "Outcome unknown": the order may exist; repeat the call with the same order id. */
 export type OpentillErrorCode =
   /**
-   * 400, 405, 413, 415, and every 4xx without its own code: a field is missing or wrong; the message names it. The same
-   * request fails again.
+   * 400, 405, 413, 415, and every 4xx without its own code: the message names the field. The same request fails again.
    */
   | 'INVALID_REQUEST'
   /** 401: token, clock or nonce; the message says which. A wrong token and an unknown merchant get the same message. */
@@ -27,17 +26,16 @@ export type OpentillErrorCode =
   | 'ABORTED';
 
 export interface OpentillErrorDetails {
-  /** Undefined without a response. */
   readonly httpStatus?: number | undefined;
-  /** `X-Request-Id` of the response. The gateway's operator finds the request in the log by it. */
+  /** `X-Request-Id`, by which the gateway's operator finds the request in the log. */
   readonly requestId?: string | undefined;
-  /** Delay that the gateway asked for in `Retry-After`. */
+  /** From `Retry-After`. */
   readonly retryAfterMs?: number | undefined;
   readonly attempts: number;
   readonly cause?: unknown;
 }
 
-/** Error of every failed call. With a response, `message` is the gateway's own. */
+/** With a response, `message` is the gateway's own. */
 export class OpentillError extends Error {
   override readonly name = 'OpentillError';
   readonly code: OpentillErrorCode;
@@ -55,7 +53,7 @@ export class OpentillError extends Error {
     this.attempts = details.attempts;
   }
 
-  /** True when the same call may succeed later without a change. */
+  /** The same call may succeed later without a change. */
   get isPassing(): boolean {
     return PASSING.has(this.code);
   }

@@ -17,10 +17,7 @@ export type OrderStatus = 'INIT' | 'PENDING' | 'PENDING_CONFIRMATION' | 'SUCCESS
 export type OrderType = 'COLLECTION' | 'PAYOUT';
 
 export interface OrderFields {
-  /**
-   * Your own id of the order, unique among your orders: 1 to 64 letters, digits and `_ - . : ~ @`. Repeating a call
-   * with the same id and fields returns the same order, so retries are safe.
-   */
+  /** Your own unique id: 1 to 64 letters, digits and `_ - . : ~ @`. Repeating a call with it returns the same order. */
   readonly orderId: string;
   /** Decimal string in units of the token: "12.50". Never a float. */
   readonly amount: string;
@@ -31,11 +28,11 @@ export interface OrderFields {
 }
 
 export interface CollectionFields extends OrderFields {
-  /** URL that the checkout page links back to. Its origin must be on your list. */
+  /** The checkout page links back to it. Its origin must be on your list. */
   readonly returnUrl?: string;
   /** Shown on the checkout page; at most 120 characters. */
   readonly description?: string;
-  /** Lifetime of the order in seconds, 60 to 86,400. */
+  /** Seconds, 60 to 86,400. */
   readonly expiresIn?: number;
 }
 
@@ -53,11 +50,9 @@ export interface CreatedOrder {
   readonly orderId: string;
   /** Unix seconds. */
   readonly expiredTime: number;
-  /** The checkout page; null for a payout. */
   readonly paymentUrl: string | null;
 }
 
-/** The transaction that paid an order. Amounts are decimal strings. */
 export interface Transaction {
   readonly chain: Chain;
   readonly symbol: string;
@@ -73,20 +68,20 @@ export interface Transaction {
   readonly status: 'PENDING' | 'SUCCESS' | 'FAILED';
   /** Unix time of the block, in seconds. */
   readonly timestamp: number;
-  /** Network fee in the chain's own coin; null while unknown. */
+  /** In the chain's own coin; null while unknown. */
   readonly txGas: string | null;
 }
 
-/** Complete state of an order. Callbacks carry it too. */
+/** Callbacks carry it too. */
 export interface Order {
   readonly orderId: string;
   readonly uid: string | null;
   readonly orderType: OrderType;
   readonly status: OrderStatus;
-  /** Reason for the status: `Underpaid`, `Payout expired` … */
+  /** `Underpaid`, `Payout expired` … */
   readonly reason: string | null;
   readonly amount: string;
-  /** Confirmed amount received; null before the first payment. It may differ from `amount`. */
+  /** Confirmed amount; null before the first payment. It may differ from `amount`. */
   readonly actualAmount: string | null;
   readonly fee: '0';
   readonly feeRatio: '0';
@@ -109,14 +104,14 @@ export interface CheckoutOrder {
   /** Amount received in time so far, confirmed or not. */
   readonly receivedAmount: string;
   readonly txid: string | null;
-  /** Block explorer page of `txid`; null without a transaction or a configured explorer. */
+  /** Null without a transaction or a configured explorer. */
   readonly explorerUrl: string | null;
   readonly confirmedNum: number;
   /** Null when the chain itself reports finality. */
   readonly requiredConfirmations: number | null;
   readonly returnUrl: string | null;
   readonly description: string | null;
-  /** The gateway's time in Unix seconds. */
+  /** Unix seconds. */
   readonly serverTime: number;
 }
 

@@ -9,15 +9,15 @@ import {
 
 export interface ReceiveOptions extends VerifyOptions {
   /**
-   * Called with each verified callback. After it resolves, the gateway receives 200 and sends the order's next
-   * callback. When it rejects or takes longer than 10 s, the gateway sends the same callback again.
+   * Called with each verified callback. When it resolves, the gateway receives 200 and sends the order's next callback.
+   * When it rejects or takes longer than 10 s, the gateway sends the same callback again.
    */
   readonly onCallback: (callback: Callback) => void | Promise<void>;
   /** Receives rejected requests (CallbackError) and errors of `onCallback`. An error that it throws is dropped. */
   readonly onError?: (error: unknown) => void;
 }
 
-/** A request of express. `body` is set when a body parser ran, of any kind. */
+/** Express sets `body` when a body parser ran, of any kind. */
 export type CallbackIncoming = IncomingMessage & { readonly body?: unknown };
 
 const BODY_BYTES_MAX = 65_536;
@@ -27,10 +27,7 @@ interface Outcome {
   readonly text: string;
 }
 
-/**
- * Middleware for express, or a handler for `node:http`. Verifies a callback, passes it on and responds. Works behind
- * `express.json()`, `express.raw()`, and without a parser.
- */
+/** For express, behind `express.json()`, `express.raw()` or no parser, and for `node:http`. */
 export function expressCallbacks(
   options: ReceiveOptions,
 ): (request: CallbackIncoming, response: ServerResponse) => Promise<void> {
@@ -43,7 +40,7 @@ export function expressCallbacks(
   };
 }
 
-/** The same for frameworks with `Request` and `Response`. */
+/** For frameworks with `Request` and `Response`. */
 export function fetchCallbacks(options: ReceiveOptions): (request: Request) => Promise<Response> {
   return async (request) => {
     const { status, text } = await respond(() => readFetchBody(request), request.headers, options);

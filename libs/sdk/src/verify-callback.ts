@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Order, Transaction } from './orders.ts';
 
-/** A sweep of this merchant's received money to cold storage. Amounts are decimal strings. */
+/** A sweep of this merchant's money to cold storage. Amounts are decimal strings. */
 export interface Collect {
   readonly collectAmount: string;
   readonly fee: '0';
@@ -12,7 +12,7 @@ export interface Collect {
 
 interface CallbackOf<Type extends string, Data> {
   readonly notifyType: Type;
-  /** Event id, the same on every attempt. Callbacks arrive at least once: process each nonce once. */
+  /** The same on every attempt. Callbacks arrive at least once: process each nonce once. */
   readonly nonce: string;
   /** Unix time of this attempt, in seconds. */
   readonly timestamp: number;
@@ -32,9 +32,8 @@ export type Callback =
   | CallbackOf<'COLLECT_PENDING' | 'COLLECT_SUCCESS' | 'COLLECT_FAILED', Collect>;
 
 export type CallbackErrorCode =
-  /** The body is not a callback's JSON. */
   | 'BODY_UNREADABLE'
-  /** The header `webhook-id`, `webhook-timestamp` or `webhook-signature` is missing. */
+  /** `webhook-id`, `webhook-timestamp` or `webhook-signature`. */
   | 'SIGNATURE_MISSING'
   /** No signature matches a secret, or the body was changed. */
   | 'SIGNATURE_WRONG'
@@ -62,18 +61,17 @@ export interface CallbackRequest {
 }
 
 export interface VerifyOptions {
-  /** Webhook secret; during a rotation, both secrets. */
+  /** During a rotation, both secrets. */
   readonly secrets: string | readonly string[];
-  /** Maximum age of the signature, and maximum clock difference into the future. @default 300 */
+  /** Maximum age of the signature, and difference into the future. @default 300 */
   readonly toleranceSeconds?: number;
   /** @default the system clock */
   readonly now?: () => Date;
 }
 
 /**
- * Returns the callback of a request that the gateway sent. A signature over id, time and body must match one of the
- * secrets (Standard Webhooks 1.0.0). The comparison takes constant time.
- * @throws CallbackError
+ * A signature over id, time and body must match one of the secrets (Standard Webhooks 1.0.0). Compares in constant
+ * time. @throws CallbackError
  */
 export function verifyCallback(request: CallbackRequest, options: VerifyOptions): Callback {
   const { toleranceSeconds = 300, now = () => new Date() } = options;

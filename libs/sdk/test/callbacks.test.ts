@@ -32,7 +32,6 @@ interface Made {
   readonly headers: Record<string, string>;
 }
 
-/** A callback as the gateway sends it. */
 function make(options: { secret?: string; nextSecret?: string; timestampSeconds?: number } = {}): Made {
   const { secret = SECRET, nextSecret, timestampSeconds = nowSeconds } = options;
   const dataText = serializeCallbackData(DATA);
@@ -167,7 +166,6 @@ describe('expressCallbacks and fetchCallbacks', () => {
 
   const kinds = [...Object.keys(parsers), 'node:http', 'fetch'] as const;
 
-  /** Posts to a receiver of this kind. */
   async function post(
     kind: string,
     received: ReceiveOptions,

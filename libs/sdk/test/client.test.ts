@@ -106,7 +106,7 @@ describe('retries', () => {
     ['silence', ['silence']],
   ])('retries after %s', async (_name, replies) => {
     server.replies = [...replies, envelope(200, 'success', { orderId: 'sdk:1' })];
-    // The timeout is short for silence, and the response after it has to arrive in the same time.
+    // Short for silence; the response after it has to arrive in the same time.
     const timeoutMs = replies.includes('silence') ? 3_000 : 60_000;
     const order = await open({ timeoutMs }).createPayout(PAYOUT);
     expect(order).toEqual({ orderId: 'sdk:1' });

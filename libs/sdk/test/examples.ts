@@ -59,7 +59,7 @@ function run(program: string, args: readonly string[], input = ''): Promise<stri
 
 const split = ([program, ...args]: Command): [string, readonly string[]] => [program, args];
 
-/** Runs the guides' examples in these languages where they are installed. Node.js is required. */
+/** Languages that are not installed are skipped. Node.js is required. */
 export function describeExamples(languages: readonly (keyof typeof LANGUAGES)[]): void {
   const found = new Map<string, (args: readonly string[], input?: string) => Promise<string>>();
   let server: ScriptedServer;
@@ -71,7 +71,7 @@ export function describeExamples(languages: readonly (keyof typeof LANGUAGES)[])
       const { command, prepare } = LANGUAGES[language];
       const [program, ...args] = command;
       const failure = await run(...split(prepare)).then(() => undefined, String);
-      // A missing language is skipped. An example that does not compile is an error.
+      // An example that does not compile is an error.
       if (failure === undefined)
         found.set(language, (more, input) => run(program, [...args, ...more], input));
       else if (!failure.includes('ENOENT')) throw new Error(failure);

@@ -13,12 +13,12 @@ import {
 import { envelope, startScriptedServer } from './scripted-server.ts';
 
 /*
- * The package as a shop installs it: packed, installed into an empty folder, and used with both module systems on the
- * oldest Node.js that README.md supports. The oldest and the newest compiler check its types with the usual settings.
+ * As a shop installs it: packed, installed into an empty folder, and used with both module systems on the oldest
+ * Node.js that README.md supports. The oldest and the newest compiler check its types with the usual settings.
  */
 
 const PACKAGE = fileURLToPath(new URL('..', import.meta.url));
-/** The oldest Node.js of `engines`, and compilers: an old one that supports these resolutions, and the repository's. */
+/** The oldest Node.js of `engines`, an old compiler that supports these resolutions, and the repository's. */
 const INSTALLED = ['node@18', 'typescript@5.0', '@types/node@18', 'express@4', '@types/express@4'];
 const MINUTES_MS = 60_000;
 const OUR_COMPILER = join(
@@ -41,7 +41,6 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A block of README.md. */
 function block(mark: string): string {
   const readme = readFileSync(join(PACKAGE, 'README.md'), 'utf8');
   const found = new RegExp(`<!-- test:${mark} -->\\s*\\n\`\`\`sh\\n([^]*?)\\n\`\`\``).exec(readme)?.[1];
@@ -74,7 +73,7 @@ it('contains only what it needs and installs no other package', async () => {
   expect(tree.dependencies['@opentill/sdk']).not.toHaveProperty('dependencies');
 });
 
-/** A shop's use of the SDK, for both module systems: an order, a callback through express, a rejected one. */
+/** An order, a callback through express, and a rejected one; for both module systems. */
 const SHOP = `
 async function main() {
   const [url, body, id, timestamp, signature] = process.argv.slice(2);
@@ -138,7 +137,7 @@ it('throws in a bundle for browsers', async () => {
     await expect(onNode18('--conditions=browser', '-e', use)).rejects.toThrow(/must never reach a browser/);
 });
 
-/** Uses the types of every module. `@ts-expect-error` marks wrong uses, so an error that is missing fails too. */
+/** `@ts-expect-error` marks wrong uses, so a missing error fails too. */
 const TYPED = `
 const opentill: Opentill = createOpentill({ url: 'https://pay.example.com', token: 't' });
 export async function buy(): Promise<string | null> {
@@ -184,7 +183,7 @@ describe.each([
       const options = ['--noEmit', '--strict', '--esModuleInterop', '--exactOptionalPropertyTypes'];
       const target = ['--target', 'es2022', '--lib', 'es2022', '--types', 'node'];
       const way = ['--module', module, '--moduleResolution', moduleResolution];
-      // Checks the declarations too: no skipLibCheck.
+      // Without skipLibCheck, so the declarations are checked too.
       expect(await run(process.execPath, [compiler(), ...options, ...target, ...way, file])).toBe('');
     },
     MINUTES_MS,

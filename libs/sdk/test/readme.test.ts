@@ -11,7 +11,7 @@ import {
 } from '@opentill/contracts/signing/callback';
 import { envelope, startScriptedServer } from './scripted-server.ts';
 
-// Runs each block of README.md unchanged and by itself. Environment variables set its ports and addresses.
+// Runs each block of README.md unchanged. Environment variables set its ports and addresses.
 // tools/e2e/test/guides.full.test.ts runs all of them against a gateway.
 const FOLDER = fileURLToPath(new URL('..', import.meta.url));
 const README = readFileSync(`${FOLDER}README.md`, 'utf8');
@@ -32,8 +32,8 @@ function block(mark: string): string {
 }
 
 /**
- * Starts code that imports the package by its name. `until` resolves when a line matches, and rejects when the process
- * ends first.
+ * The code imports the package by its name. `until` resolves when a line matches, and rejects when the process ends
+ * first.
  */
 function start(code: string, env: Readonly<Record<string, string>>) {
   const args = [

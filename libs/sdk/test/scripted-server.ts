@@ -1,7 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A recorded request. */
 export interface Asked {
   readonly method: string;
   readonly path: string;
@@ -9,13 +8,12 @@ export interface Asked {
   readonly body: string;
 }
 
-/** A response, or a way to fail without one. */
 export type Reply =
   | { readonly status: number; readonly body: string; readonly headers?: Readonly<Record<string, string>> }
   | 'reset'
   | 'silence';
 
-/** Test server that sends `replies` in order and repeats the last one. It records the requests. */
+/** Sends `replies` in order, repeats the last one, and records the requests. */
 export interface ScriptedServer {
   readonly url: string;
   readonly asked: readonly Asked[];
