@@ -3,7 +3,7 @@ import { createKeystore, openKeystore, type KeystorePurpose, type OpenedKeystore
 import { nextFileOf, openKeystoreOrNext } from './open-keystore-or-next.ts';
 import { syncDirectoryOf } from './write-file-atomically.ts';
 
-/** Step that is complete on disk. The process may die after each of them. */
+/** Complete on disk. The process may die after each of these steps. */
 export type PassphraseChangeStep = 'SEED_SEALED' | 'POLICY_SEALED' | 'SEED_IN_PLACE';
 
 export interface PassphraseChange {
@@ -15,13 +15,10 @@ export interface PassphraseChange {
 }
 
 /**
- * Seals the seed, and the policy with it, with another passphrase.
- *
  * Two files cannot be renamed at once, so renaming the keystore is the commit. Before it, both new files are complete
  * in `.next` files and were read back; after a crash the old passphrase still opens both files. After it, the new
  * passphrase opens the keystore, and the policy at its path or in its `.next` file, where openPolicy and the next
  * change find it.
- *
  * @throws before any file changes: PASSPHRASE_TOO_SHORT and the errors of openKeystore
  */
 export async function changePassphrase(change: PassphraseChange): Promise<void> {
@@ -45,7 +42,7 @@ export async function changePassphrase(change: PassphraseChange): Promise<void> 
   if (policyFile !== undefined) await replaceByNext(policyFile);
 }
 
-/** Opens the policy. First completes or discards the `.next` file of an interrupted change. */
+/** Completes or discards the `.next` file of an interrupted change. */
 async function openAndRepairPolicy(path: string, passphrase: string): Promise<OpenedKeystore> {
   const { isNext, ...policy } = await openKeystoreOrNext(path, 'policy', passphrase);
   if (isNext) await replaceByNext(path);
@@ -53,7 +50,7 @@ async function openAndRepairPolicy(path: string, passphrase: string): Promise<Op
   return policy;
 }
 
-/** Writes the `.next` file and reads it back, so that an unreadable file never replaces a good one. */
+/** Reads the `.next` file back, so that an unreadable file never replaces a good one. */
 async function sealNext(
   path: string,
   purpose: KeystorePurpose,

@@ -6,16 +6,16 @@ import { depositBranch } from './derivation.ts';
 import type { WalletPublicKeys } from './public-keys.ts';
 import { walletError } from './wallet-error.ts';
 
-/** Derives deposit addresses from extended public keys only. About 0.2 ms of CPU per address. */
+/** Uses extended public keys only. About 0.2 ms of CPU per address. */
 export interface DepositDeriver {
   readonly families: readonly Family[];
-  /** Compressed public key (33 bytes) of deposit address `index`. Throws FAMILY_UNKNOWN, CHILD_INVALID, RangeError. */
+  /** Compressed (33 bytes). Throws FAMILY_UNKNOWN, CHILD_INVALID, RangeError. */
   publicKey(family: Family, index: number): Uint8Array;
-  /** Deposit address `index` in canonical form. Throws FAMILY_UNKNOWN, CHILD_INVALID, RangeError. */
+  /** In canonical form. Throws FAMILY_UNKNOWN, CHILD_INVALID, RangeError. */
   address(family: Family, index: number): Address;
 }
 
-/** Supports the families of `codecs`. Reads the extended keys once. */
+/** Supports the families of `codecs`. */
 export function createDepositDeriver(
   publicKeys: WalletPublicKeys,
   codecs: readonly AddressCodec[],

@@ -11,19 +11,17 @@ interface FamilyPaths {
   readonly hotWallet: string;
 }
 
-/** Hardened accounts by kind of network. Never change them: addresses of the main accounts are in use. */
+/** Hardened accounts. Never change them: addresses of the main accounts are in use. */
 const ACCOUNTS = { main: { deposits: 0, hotWallet: 1 }, test: { deposits: 2, hotWallet: 3 } } as const;
-/** Coin paths of BIP-44; SUI uses purpose 54 for secp256k1. */
+/** BIP-44; SUI uses purpose 54 for secp256k1. */
 const COINS: Readonly<Record<Family, string>> = { EVM: "m/44'/60'", TRON: "m/44'/195'", SUI: "m/54'/784'" };
 
 /**
- * Derivation paths by kind of network and family. The deposit account is published as an extended public key; deposit
- * address n is at `/0/n` below it. The hot wallet has its own hardened account, because a single leaked deposit key
- * and the extended public key together give every key of the deposit account.
- *
- * Test networks use other accounts. A TRON transaction names no chain: with shared keys, a transaction signed for a
- * test network would be valid on the main network. EVM and SUI transactions name their chain; their accounts differ
- * as well, so that safety does not depend on a node's or a file's statement about the network.
+ * The deposit account is published as an extended public key; deposit address n is at `/0/n` below it. The hot wallet
+ * has its own hardened account: one leaked deposit key and the extended public key together give every key of the
+ * deposit account. Test networks use other accounts. A TRON transaction names no chain: with shared keys, a transaction
+ * signed for a test network would be valid on the main network. EVM and SUI transactions name their chain; their
+ * accounts differ too, so that safety does not depend on a node's or a file's statement about the network.
  */
 export const DERIVATION_PATHS: Readonly<Record<NetworkKind, Readonly<Record<Family, FamilyPaths>>>> = {
   main: { EVM: pathsOf('main', 'EVM'), TRON: pathsOf('main', 'TRON'), SUI: pathsOf('main', 'SUI') },
@@ -35,7 +33,7 @@ function pathsOf(kind: NetworkKind, family: Family): FamilyPaths {
   return { deposits: `${COINS[family]}/${deposits}'`, hotWallet: `${COINS[family]}/${hotWallet}'/0/0` };
 }
 
-/** BIP-32 fingerprint of the seed's master key: 8 hex digits, public. */
+/** BIP-32, of the master key: 8 hex digits, public. */
 export function seedFingerprint(seed: Uint8Array): string {
   const master = bip32.fromSeed(seed);
   try {
@@ -45,7 +43,7 @@ export function seedFingerprint(seed: Uint8Array): string {
   }
 }
 
-/** Extended public key of a family's deposit account, base58. Not secret, but confidential (see DERIVATION_PATHS). */
+/** Base58. Not secret, but confidential (see DERIVATION_PATHS). */
 export function depositXpub(seed: Uint8Array, family: Family, kind: NetworkKind): string {
   return withNode(seed, DERIVATION_PATHS[kind][family].deposits, (node) => node.neutered().toBase58());
 }
@@ -55,7 +53,7 @@ export function hotWalletPublicKey(seed: Uint8Array, family: Family, kind: Netwo
   return withNode(seed, hotWallet, (node) => Uint8Array.from(node.publicKey));
 }
 
-/** Private key of a family's hot wallet (32 bytes). The caller owns the buffer and zeroes it. */
+/** 32 bytes. The caller owns the buffer and zeroes it. */
 export function hotWalletPrivateKey(seed: Uint8Array, family: Family, kind: NetworkKind): Buffer {
   return withNode(seed, DERIVATION_PATHS[kind][family].hotWallet, ({ privateKey }) => {
     if (privateKey === undefined) throw new TypeError('a node below a seed has a private key');
@@ -63,7 +61,7 @@ export function hotWalletPrivateKey(seed: Uint8Array, family: Family, kind: Netw
   });
 }
 
-/** Parent node of the deposit addresses, below an account's extended public key. Throws TypeError. */
+/** Parent of the deposit addresses. Throws TypeError. */
 export function depositBranch(xpub: string, kind: NetworkKind): BIP32Interface {
   const account = bip32.fromBase58(xpub);
   const { deposits } = ACCOUNTS[kind];
@@ -74,9 +72,9 @@ export function depositBranch(xpub: string, kind: NetworkKind): BIP32Interface {
   return account.derive(0);
 }
 
-/** Private keys of a family's deposit addresses. Holds their parent key in memory until `close`. */
+/** Holds the parent key of a family's deposit addresses in memory until `close`. */
 export interface DepositKeys {
-  /** Private key of deposit address `index` (32 bytes). The caller zeroes it. Throws RangeError. */
+  /** 32 bytes; the caller zeroes it. Throws RangeError. */
   privateKey(index: number): Buffer;
   publicKey(index: number): Uint8Array;
   /** Zeroes the parent key. Later calls throw TypeError. */
@@ -117,7 +115,7 @@ export function openDepositKeys(seed: Uint8Array, family: Family, kind: NetworkK
   };
 }
 
-/** Derives a path step by step and zeroes each intermediate private key. */
+/** Zeroes each intermediate private key. */
 function withNode<T>(seed: Uint8Array, path: string, use: (node: BIP32Interface) => T): T {
   let node = bip32.fromSeed(seed);
   try {

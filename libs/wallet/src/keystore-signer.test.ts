@@ -37,7 +37,7 @@ const digestOf = (text: string): Buffer => createHash('sha256').update(text).dig
 const number = (bytes: Uint8Array): bigint => BigInt(`0x${Buffer.from(bytes).toString('hex')}`);
 const bytes32 = (value: bigint): Buffer => Buffer.from(value.toString(16).padStart(64, '0'), 'hex');
 
-/** ECDSA with the nonce of RFC 6979, section 3.2, computed independently of the library. `s` may be high or low. */
+/** ECDSA with the nonce of RFC 6979, section 3.2, without the library. `s` may be high or low. */
 function signReference(digest: Buffer, privateKey: Buffer): { r: bigint; s: bigint } {
   const hmac = (by: Buffer, ...parts: Buffer[]) =>
     createHmac('sha256', by).update(Buffer.concat(parts)).digest();

@@ -15,9 +15,9 @@ import { openKeystore } from './keystore.ts';
 import { requireOwnPublicKeys } from './require-own-public-keys.ts';
 import { walletError } from './wallet-error.ts';
 
-/** Signer with the keys of the local keystore. The keys stay in the memory of this process until `close`. */
+/** Keys stay in the memory of this process until `close`. */
 export interface KeystoreSigner extends DepositSigner {
-  /** Fingerprint of the seed that a sealed policy is bound to. Public. */
+  /** The seed's, to which a sealed policy is bound. Public. */
   readonly fingerprint: string;
   /** Zeroes the keys. Later `sign` calls reject with SIGNER_CLOSED. */
   close(): void;
@@ -27,21 +27,21 @@ export interface KeystoreSignerOptions {
   readonly keystoreFile: string;
   readonly passphrase: string;
   readonly codecs: readonly AddressCodec[];
-  /** Kind of network. The signer derives no key of the other kind. */
+  /** The signer derives no key of the other kind. */
   readonly kind: NetworkKind;
-  /** Public key file that other services derive deposit addresses from. Checked against the seed if set. */
+  /** Other services derive deposit addresses from this file. Checked against the seed if set. */
   readonly publicKeysFile?: string | undefined;
 }
 
 const DIGEST_BYTES = 32;
 const SIGNATURE_BYTES = 65;
-/** Deposit addresses kept as admitted. Far more than are swept at once. */
+/** Far more addresses than are swept at once. */
 const ADMITTED_MAX = 10_000;
 
 /**
- * Opens the keystore, derives the hot wallets' keys and zeroes the seed. Takes 0.5 s (scrypt).
- * @throws FILE_UNREADABLE, FILE_TOO_OPEN, KEYSTORE_DAMAGED, KEYSTORE_WRONG_PURPOSE, KEYSTORE_WRONG_PASSPHRASE, and
- * the errors of requireOwnPublicKeys
+ * Derives the hot wallets' keys and zeroes the seed. Takes 0.5 s (scrypt).
+ * @throws FILE_UNREADABLE, FILE_TOO_OPEN, KEYSTORE_DAMAGED, KEYSTORE_WRONG_PURPOSE, KEYSTORE_WRONG_PASSPHRASE, and the
+ * errors of requireOwnPublicKeys
  */
 export async function openKeystoreSigner(options: KeystoreSignerOptions): Promise<KeystoreSigner> {
   const { secret, keyId } = await openKeystore(options.keystoreFile, 'seed', options.passphrase);
@@ -62,7 +62,7 @@ export async function openKeystoreSigner(options: KeystoreSignerOptions): Promis
   }
 }
 
-/** Keeps the keys in the closure, so that code that prints, clones or serialises the signer cannot reach them. */
+/** Keys are in the closure: code that prints, clones or serialises the signer cannot reach them. */
 function createSigner(
   seed: Uint8Array,
   fingerprint: string,
@@ -112,7 +112,7 @@ function createSigner(
   });
 }
 
-/** Derives deposit keys on demand, and only for addresses that `admit` accepted. */
+/** On demand, and only for addresses that `admit` accepted. */
 function openDeposits(seed: Uint8Array, codecs: readonly AddressCodec[], kind: NetworkKind) {
   const families = new Map(
     codecs.map(

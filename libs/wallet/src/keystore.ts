@@ -8,7 +8,7 @@ import { writeFileAtomically } from './write-file-atomically.ts';
 
 export type KeystorePurpose = 'seed' | 'policy' | 'approver-key';
 
-/** `keyId` is public and identifies the secret: a seed's fingerprint or an approver's public key. */
+/** `keyId` is public: a seed's fingerprint or an approver's public key. */
 export interface KeystoreContents {
   readonly purpose: KeystorePurpose;
   readonly keyId: string;
@@ -21,7 +21,7 @@ export interface OpenedKeystore {
   readonly secret: Uint8Array;
 }
 
-/** Characters. Scrypt makes one guess cost about 0.5 s; the length makes guesses numerous. */
+/** Characters. Scrypt makes one guess cost about 0.5 s. */
 const PASSPHRASE_LENGTH_MIN = 12;
 
 const FORMAT = 'opentill-keystore';
@@ -52,11 +52,11 @@ interface KeystoreFile {
   };
   readonly cipher: { readonly name: string; readonly iv: string; readonly tag: string };
   readonly ciphertext: string;
-  /** SHA-256 of the fields above. Detects accidents only; the cipher's tag detects manipulation. */
+  /** SHA-256 of the fields above, for accidents only; the cipher's tag detects manipulation. */
   readonly checksum: string;
 }
 
-/** Encrypts into a new file, mode 0600 or with owner and mode of `like`. Throws FILE_EXISTS, PASSPHRASE_TOO_SHORT. */
+/** Mode 0600, or owner and mode of `like`. Throws FILE_EXISTS, PASSPHRASE_TOO_SHORT. */
 export async function createKeystore(
   path: string,
   contents: KeystoreContents,
@@ -69,7 +69,7 @@ export async function createKeystore(
 }
 
 /**
- * Like createKeystore, but replaces an existing file of the same purpose: a policy never replaces the seed.
+ * Replaces only a file of the same purpose: a policy never replaces the seed.
  * @throws FILE_UNREADABLE, FILE_TOO_OPEN, KEYSTORE_DAMAGED, KEYSTORE_WRONG_PURPOSE, PASSPHRASE_TOO_SHORT
  */
 export async function replaceKeystore(
@@ -114,7 +114,7 @@ export async function openKeystore(
 }
 
 /**
- * Key id of an encrypted file, read without its passphrase. Proves that the file is whole, not who made it.
+ * Needs no passphrase. Proves that the file is whole, not who made it.
  * @throws FILE_UNREADABLE, FILE_TOO_OPEN, KEYSTORE_DAMAGED, KEYSTORE_WRONG_PURPOSE
  */
 export async function identifyKeystore(path: string, purpose: KeystorePurpose): Promise<string> {
@@ -169,7 +169,7 @@ function exists(path: string): Promise<boolean> {
   );
 }
 
-/** Additional authenticated data, so that a file cannot pass for another purpose, key or version. */
+/** Prevents that a file passes for another purpose, key or version. */
 function additionalData(version: number, purpose: string, keyId: string): Buffer {
   return Buffer.from(`${version}|${purpose}|${keyId}`, 'utf8');
 }

@@ -7,14 +7,14 @@ const ENTROPY_BITS = 256;
 /** BIP-39. */
 const WORD_COUNTS = [12, 15, 18, 21, 24];
 
-/** Valid BIP-39 mnemonic: English words, lower case, single spaces. A secret. */
+/** BIP-39: English words, lower case, single spaces. A secret. */
 export type Mnemonic = string & { readonly __brand: 'Mnemonic' };
 
 export function generateMnemonic(): Mnemonic {
   return generate(wordlist, ENTROPY_BITS) as Mnemonic;
 }
 
-/** Reads a typed mnemonic in any case and white space. Throws MNEMONIC_INVALID, which repeats none of the words. */
+/** Accepts any case and white space. Throws MNEMONIC_INVALID, which repeats none of the words. */
 export function parseMnemonic(text: string): Mnemonic {
   const words = text
     .normalize('NFKD')
@@ -37,7 +37,7 @@ function describeMistake(count: number, unknownPlaces: readonly number[]): strin
   return 'all words are in the list, but their checksum is wrong: check each word and the order';
 }
 
-/** Derives the 64-byte seed (BIP-39, no passphrase). The caller zeroes it. */
+/** 64 bytes (BIP-39, no passphrase). The caller zeroes it. */
 export function seedOf(mnemonic: Mnemonic): Uint8Array {
   return mnemonicToSeedSync(mnemonic);
 }

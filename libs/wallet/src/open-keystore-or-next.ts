@@ -2,12 +2,12 @@ import { access } from 'node:fs/promises';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { openKeystore, type KeystorePurpose, type OpenedKeystore } from './keystore.ts';
 
-/** File that a change of passphrase writes before it replaces `path`. */
+/** A change of passphrase writes it before it replaces `path`. */
 export function nextFileOf(path: string): string {
   return `${path}.next`;
 }
 
-/** Opens a keystore, or its `.next` file if only that accepts the passphrase. Throws the errors of openKeystore. */
+/** The `.next` file only if `path` does not accept the passphrase. Throws the errors of openKeystore. */
 export async function openKeystoreOrNext(
   path: string,
   purpose: KeystorePurpose,

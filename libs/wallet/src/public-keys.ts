@@ -9,7 +9,7 @@ import { writeFileAtomically } from './write-file-atomically.ts';
 
 export interface FamilyPublicKeys {
   readonly depositXpub: string;
-  /** In canonical form. Empty while the family has no address codec. */
+  /** Canonical form. Empty while the family has no address codec. */
   readonly hotWallets: readonly Address[];
 }
 
@@ -30,10 +30,10 @@ export interface WalletPublicKeys {
 
 const FORMAT = 'opentill-public-keys';
 const VERSION = 2;
-/** The keys are public but not harmless: with one leaked child key they reveal the others (SECURITY.md). */
+/** Public, but not harmless: with one leaked child key they reveal the others (SECURITY.md). */
 const OWNER_AND_GROUP = 0o640;
 
-/** Derives the public keys of all families, and hot wallet addresses of those with a codec. Does not zero `seed`. */
+/** Hot wallet addresses only of families with a codec. Does not zero `seed`. */
 export function publicKeysOf(seed: Uint8Array, codecs: readonly AddressCodec[]): PublicKeys {
   const keysOf = (family: Family, kind: NetworkKind): FamilyPublicKeys => ({
     depositXpub: depositXpub(seed, family, kind),
@@ -48,7 +48,7 @@ export function publicKeysOf(seed: Uint8Array, codecs: readonly AddressCodec[]):
   };
 }
 
-/** Selects one kind of network. Throws PUBLIC_KEYS_OUTDATED for test networks in a file of version 1. */
+/** Throws PUBLIC_KEYS_OUTDATED for test networks in a file of version 1. */
 export function publicKeysFor(keys: PublicKeys, kind: NetworkKind): WalletPublicKeys {
   const families = keys[kind];
   if (families === undefined) {
@@ -82,9 +82,8 @@ export async function readPublicKeys(path: string, codecs: readonly AddressCodec
 }
 
 /**
- * Checks the contents of a public key file: exact fields, extended public keys of the deposit account, valid hot
- * wallet addresses (for families with a codec). Throws PUBLIC_KEYS_INVALID with all mistakes. It repeats no value,
- * because a value may be a misplaced private key.
+ * Exact fields, extended public keys of the deposit account, valid hot wallet addresses (for families with a codec).
+ * Throws PUBLIC_KEYS_INVALID with all mistakes and no value, because a value may be a misplaced private key.
  */
 export function parsePublicKeys(text: string, codecs: readonly AddressCodec[]): PublicKeys {
   const mistakes: string[] = [];

@@ -2,10 +2,10 @@ import { open } from 'node:fs/promises';
 import { walletError } from './wallet-error.ts';
 
 const FILE_BYTES_MAX = 64 * 1024;
-/** Other users have no access, the group cannot write. A group may read: orchestrators mount secrets that way. */
+/** Others have no access, the group cannot write. A group may read: orchestrators mount secrets that way. */
 const FORBIDDEN_BITS = 0o027;
 
-/** Reads a small secret file. Throws FILE_UNREADABLE (missing, forbidden, above `bytesMax`), FILE_TOO_OPEN. */
+/** Throws FILE_UNREADABLE (missing, forbidden, above `bytesMax`), FILE_TOO_OPEN. */
 export async function readClosedFile(path: string, bytesMax = FILE_BYTES_MAX): Promise<string> {
   const file = await open(path, 'r').catch((cause: unknown) => {
     throw walletError('FILE_UNREADABLE', `${path} cannot be read`, { path }, cause);

@@ -1,6 +1,6 @@
 import { readClosedFile } from './read-closed-file.ts';
 
-/** Strips the last line end. Passphrases never come from arguments or environment, which other processes can read. */
+/** Strips the last line end. Arguments and environment are readable by other processes, so a file is the only way. */
 export async function readPassphraseFile(path: string): Promise<string> {
   return (await readClosedFile(path)).replace(/\r?\n$/, '');
 }

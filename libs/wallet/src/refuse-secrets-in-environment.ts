@@ -12,17 +12,17 @@ const PEM_PRIVATE_KEY = /-----BEGIN [A-Z ]*PRIVATE KEY-----/;
 /** 32 bytes can be a private key, 64 a seed, unless the name marks them as a digest. */
 const KEY_HEX = /^(0x)?([0-9a-f]{64}|[0-9a-f]{128})$/i;
 const DIGEST_NAME = /(^|_)(SHA256|SHA512|DIGEST|CHECKSUM|COMMIT)$/i;
-/** Matches any name of a passphrase, but not programs that ask for one (ASKPASS) or words like COMPASS and BYPASS. */
+/** Any name of a passphrase, but not programs that ask for one (ASKPASS) or words like COMPASS and BYPASS. */
 const PASS_NAME = /(?<!COM|BY|ASK)PASS/i;
-/** Passwords of database and broker, which are no wallet secrets (see readConfig). */
+/** Of database and broker: no wallet secrets (see readConfig). */
 const KNOWN_PASSWORD = /^(DATABASE|AMQP)_PASSWORD(_[A-Z_]+)?$/;
-/** Variables that must name a file. Operators may put its contents there by mistake. */
+/** Must name a file; operators may put the contents there by mistake. */
 const SECRET_FILE_NAME = /(PASS|KEYSTORE|POLICY|WORDS|MNEMONIC|SEED|KEY).*_FILE$/i;
 
 /**
- * Throws SECRET_IN_ENVIRONMENT when a variable contains a mnemonic, a private key, a seed or a passphrase: child
- * processes inherit it, and other processes of the user can read it. Also throws when a variable for a secret file
- * names no file, because its value may be the secret. The error names variables, never values.
+ * Child processes inherit the environment, and other processes of the user can read it. So no variable may contain a
+ * mnemonic, a private key, a seed or a passphrase. A variable for a secret file must name a file, because its value may
+ * be the secret. Throws SECRET_IN_ENVIRONMENT with names, never values.
  */
 export function refuseSecretsInEnvironment(env: Environment): void {
   const given = Object.entries(env).flatMap(([name, value]) => {
@@ -55,7 +55,7 @@ function isSecret(name: string, value: string): boolean {
   return PASS_NAME.test(name) && !KNOWN_PASSWORD.test(name) && !isFile(value);
 }
 
-/** True for anything except a directory, also when its permissions hide it. */
+/** Anything except a directory, also when its permissions hide it. */
 function isFile(path: string): boolean {
   try {
     return !statSync(path).isDirectory();

@@ -37,7 +37,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(dir, { recursive: true }));
 
-/** Readers of all files that the configuration names. Each receives the contents of another file. */
+/** Readers of all configured files. Each receives the contents of another file. */
 const READERS: Readonly<Record<string, (path: string, text: string) => unknown>> = {
   'the keystore': (path) => openKeystore(path, 'seed', 'a passphrase of some length'),
   'the keystore of the signer': (path) =>

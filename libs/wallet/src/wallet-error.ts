@@ -11,9 +11,9 @@ export type WalletErrorCode =
   | 'KEYSTORE_DAMAGED'
   | 'KEYSTORE_WRONG_PASSPHRASE'
   | 'KEYSTORE_WRONG_PURPOSE'
-  /** Other users than the owner can read or write it. */
+  /** Users other than the owner can read or write it. */
   | 'FILE_TOO_OPEN'
-  /** Differs from what `opentill` writes. The message lists every mistake. */
+  /** The message lists every mistake. */
   | 'PUBLIC_KEYS_INVALID'
   /** Belongs to another seed than the keystore, or contains a foreign key or wallet. */
   | 'PUBLIC_KEYS_OF_ANOTHER_SEED'

@@ -4,15 +4,15 @@ import { dirname } from 'node:path';
 import { walletError } from './wallet-error.ts';
 
 export interface WriteFileOptions {
-  /** Permission bits, independent of the umask. */
+  /** Independent of the umask. */
   readonly mode: number;
-  /** Replaces an existing file. If false, an existing file causes FILE_EXISTS. */
+  /** Without it an existing file causes FILE_EXISTS. */
   readonly replace: boolean;
-  /** Copies owner, group and permission bits of this file. */
+  /** Copies owner, group and permission bits. */
   readonly like?: string;
 }
 
-/** Writes a file completely and durably, or not at all: temporary file, sync, rename, sync of the directory. */
+/** Completely and durably, or not at all: temporary file, sync, rename, sync of the directory. */
 export async function writeFileAtomically(
   path: string,
   text: string,
@@ -39,14 +39,14 @@ export async function writeFileAtomically(
   }
 }
 
-/** Only root may change the owner. For other users it fails before any file is replaced. */
+/** Only root may change the owner; for other users it fails before any file is replaced. */
 async function copyOwnership(file: FileHandle, like: string): Promise<void> {
   const [own, theirs] = [await file.stat(), await stat(like)];
   if (own.uid !== theirs.uid || own.gid !== theirs.gid) await file.chown(theirs.uid, theirs.gid);
   await file.chmod(theirs.mode & 0o777);
 }
 
-/** Waits until a created, renamed or removed entry is durable. */
+/** Makes a created, renamed or removed entry durable. */
 export async function syncDirectoryOf(path: string): Promise<void> {
   const directory = await open(dirname(path), 'r');
   try {

@@ -34,7 +34,6 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dir, { recursive: true }));
 
-/** Changes the passphrase and simulates a crash after a step. */
 async function change(
   from: string,
   to: string,
@@ -57,7 +56,7 @@ async function change(
   }
 }
 
-/** Passphrases that open both files, as a signer does at start. */
+/** As a signer opens them at start. */
 async function passphrasesOfBoth(): Promise<readonly string[]> {
   const candidates = [OLD, NEW, NEWER];
   const opens = await Promise.all(
@@ -101,7 +100,7 @@ describe('changePassphrase', () => {
     async (step, opens) => {
       await change(OLD, NEW, step);
       expect(await passphrasesOfBoth()).toEqual([opens]);
-      // The first steps of a second attempt that also crashes must not lose data either.
+      // The first steps of a second attempt that crashes must not lose data either.
       await change(opens, NEWER, 'SEED_SEALED');
       expect(await passphrasesOfBoth()).toEqual([opens]);
       await change(opens, NEWER);
@@ -114,7 +113,7 @@ describe('changePassphrase', () => {
     await change(OLD, NEW, 'POLICY_SEALED');
     await expect(change(NEW, NEWER)).rejects.toMatchObject({ code: 'KEYSTORE_WRONG_PASSPHRASE' });
     expect(await passphrasesOfBoth()).toEqual([OLD]);
-    // Only the keystore: the leftover policy must not become the policy later.
+    // The leftover policy must not become the policy later.
     await change(OLD, NEWER, undefined, false);
     await openKeystore(keystoreFile, 'seed', NEWER);
     await openKeystore(policyFile, 'policy', OLD);

@@ -5,14 +5,14 @@ import { walletError } from '../wallet-error.ts';
 import { isEd25519PublicKey } from './ed25519-public-key.ts';
 import { canonicalContract, type PolicyPayout } from './policy.ts';
 
-/** Fields that identify a payout for its approvers. Decimals follow from chain and symbol. */
+/** Decimals follow from chain and symbol. */
 export type ApprovedPayout = Omit<PolicyPayout, 'decimals'>;
 
-/** Approval as stored. The writer is not trusted: only the signature counts. */
+/** The writer is not trusted: only the signature counts. */
 export interface StoredApproval {
-  /** The approver's public key, 64 lower-case hex digits. */
+  /** Public key, 64 lower-case hex digits. */
   readonly approver: string;
-  /** Ed25519 over the UTF-8 bytes of `approvalText`; 64 bytes. */
+  /** Ed25519 over the UTF-8 bytes of `approvalText`. */
   readonly signature: Uint8Array;
 }
 
@@ -26,8 +26,8 @@ const ORDER_PK = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const PLAIN = /^[\x21-\x7e]{1,200}$/;
 
 /**
- * Canonical text of a payout that approvers sign and the signer verifies: a JSON array without white space, amount in
- * base units, contract (null for the native coin) and addresses in canonical form.
+ * Approvers sign it and the signer verifies it: a JSON array without white space, amount in base units, contract (null
+ * for the native coin) and addresses in canonical form.
  */
 export function approvalText(payout: ApprovedPayout): string {
   return JSON.stringify([
@@ -43,7 +43,7 @@ export function approvalText(payout: ApprovedPayout): string {
   ]);
 }
 
-/** Payout of an approval text, to show before signing. Throws APPROVAL_INVALID unless `approvalText` made the text. */
+/** To show before signing. Throws APPROVAL_INVALID unless `approvalText` made the text. */
 export function parseApprovalText(text: string): ApprovedPayout {
   const payout = readFields(text);
   if (payout === undefined || approvalText(payout) !== text)
@@ -80,7 +80,7 @@ function readFields(text: string): ApprovedPayout | undefined {
   };
 }
 
-/** Checks the signature of `text`. Never throws: key and signature come from a table that other roles write. */
+/** Never throws: key and signature come from a table that other roles write. */
 export function verifyApproval(publicKey: string, text: string, signature: Uint8Array): boolean {
   if (signature.length !== SIGNATURE_BYTES || !isEd25519PublicKey(publicKey)) return false;
   const der = Buffer.concat([SPKI_PREFIX, Buffer.from(publicKey, 'hex')]);

@@ -7,7 +7,7 @@ const KEY_BYTES = 32;
 /** RFC 8410: DER prefix of a 32-byte private key. */
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 
-/** Returns the public key for the policy, 64 lower-case hex digits. Throws FILE_EXISTS, PASSPHRASE_TOO_SHORT. */
+/** @returns the public key for the policy, 64 lower-case hex digits; throws FILE_EXISTS, PASSPHRASE_TOO_SHORT */
 export async function createApproverKey(path: string, passphrase: string): Promise<string> {
   const secret = randomBytes(KEY_BYTES);
   try {
@@ -20,9 +20,8 @@ export async function createApproverKey(path: string, passphrase: string): Promi
 }
 
 /**
- * Approves a payout with the key in the file. Signs the text unchanged: the caller must have shown the result of
- * `parseApprovalText` to the approver.
- * @throws APPROVAL_INVALID and the errors of openKeystore
+ * The caller must have shown the result of `parseApprovalText` to the approver. @throws APPROVAL_INVALID and the errors
+ * of openKeystore
  */
 export async function signApproval(path: string, passphrase: string, text: string): Promise<StoredApproval> {
   parseApprovalText(text);

@@ -1,14 +1,14 @@
 import type { PolicyPayout } from './policy.ts';
 
-/** Amounts that count towards the limits of one token on one chain, in base units. */
+/** Of one token on one chain, in base units. */
 export interface PolicyCounters {
   readonly hour: bigint;
   readonly day: bigint;
-  /** Only payouts of the same merchant, in 24 hours. */
+  /** Of the payout's merchant, in 24 hours. */
   readonly merchantDay: bigint;
 }
 
-/** Payout that counts: authorised or signed and not refused or expired since, or waiting for approval. */
+/** Authorised or signed and not refused or expired since, or waiting for approval. */
 export interface AuthorisedPayout extends Pick<
   PolicyPayout,
   'chain' | 'symbol' | 'merchantId' | 'amountBaseUnits'
@@ -21,9 +21,8 @@ export const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;
 
 /**
- * Sums what counts towards the limits of a payout at `now`. Windows slide, edges included, without an upper bound: a clock
- * that is set back forgets no payout. SQL counts the same way: `signed_at >= now - interval '1 hour'`, one entry per
- * signed attempt, also those of the payout itself.
+ * Windows slide, edges included, without an upper bound: a clock that is set back forgets no payout. SQL counts the
+ * same way: `signed_at >= now - interval '1 hour'`, one entry per signed attempt, also those of the payout itself.
  *
  * A payout that waits for approval counts in the windows of a day as long as it waits, so waiting payouts never reserve
  * more than a day's limits. It does not count in the hour, because its time of signing is unknown.

@@ -238,7 +238,7 @@ describe('approvals of a payout', () => {
     expect(decide({ ...since(HOUR_MS), policy: { ...policy, approvalWaitMs: HOUR_MS } })).toBe(
       'Approval missing',
     );
-    // Another reason takes precedence. A payout that needs no approval does not expire for want of one.
+    // Another reason takes precedence.
     expect(decide({ ...since(DAY_MS), counters: { ...NOTHING, day: 400n } })).toBe('Limit per day exceeded');
     expect(decide({ ...since(DAY_MS), payout })).toBe('AUTHORISED');
   });
@@ -273,7 +273,7 @@ describe('sequences of authorised payouts', () => {
     amount: fc.bigInt({ min: 1n, max: 130n }),
     merchantId: fc.constantFrom('shop-1', 'shop-2', 'shop-3'),
     symbol: fc.constantFrom('USDT', 'USDC'),
-    /** Index of an authorised payout that expires or is refused at this point and no longer counts. */
+    /** Here this authorised payout expires or is refused, and no longer counts. */
     drops: fc.option(fc.nat(40), { freq: 8 }),
   });
 
@@ -318,7 +318,7 @@ describe('sequences of authorised payouts', () => {
     expect(refusedCount).toBeGreaterThan(500);
   });
 
-  /** Independent formulation of the limits: checks every window that begins with a payout, both ends included. */
+  /** Independent formulation: checks every window that begins with a payout, both ends included. */
   function breaksALimit(all: readonly AuthorisedPayout[]): boolean {
     if (all.some(({ amountBaseUnits }) => amountBaseUnits > 100n)) return true;
     const inWindow = (

@@ -4,7 +4,7 @@ import { approvalText, verifyApproval, type StoredApproval } from './approval.ts
 import type { PolicyCounters } from './count-authorised.ts';
 import { canonicalContract, type AssetPolicy, type Policy, type PolicyPayout } from './policy.ts';
 
-/** Reasons of a final refusal. Merchants see these words. */
+/** Final. Merchants see these words. */
 export type PolicyRefusal =
   | 'Chain not allowed'
   | 'Chain disabled'
@@ -23,13 +23,12 @@ export type PolicyRefusal =
 export type PolicyDecision =
   | { readonly kind: 'AUTHORISED' }
   | { readonly kind: 'REFUSED'; readonly reason: PolicyRefusal }
-  /** Would be authorised with `required` different approvers; `given` have signed. */
   | { readonly kind: 'NEEDS_APPROVAL'; readonly required: number; readonly given: number };
 
 export interface PolicyQuestion {
   readonly policy: Policy;
   readonly payout: PolicyPayout;
-  /** Sums without this payout: see `countAuthorised`. */
+  /** Without this payout: see `countAuthorised`. */
   readonly counters: PolicyCounters;
   readonly waitingSince: Date | null;
   /** Unverified: signatures are verified here. */
@@ -38,7 +37,7 @@ export interface PolicyQuestion {
   readonly now: Date;
 }
 
-/** Decides whether a payout may be signed. Pure. Refuses everything that the policy does not name. */
+/** Pure. Refuses everything that the policy does not name. */
 export function decidePolicy(question: PolicyQuestion): PolicyDecision {
   const { policy, payout, counters, approvals, waitingSince, now } = question;
   const asset = policy.chains.get(payout.chain)?.assets.get(payout.symbol);
@@ -53,7 +52,7 @@ export function decidePolicy(question: PolicyQuestion): PolicyDecision {
   const given = countApprovers(policy, payout, approvals);
   if (given >= required) return { kind: 'AUTHORISED' };
   const waitedMs = waitingSince === null ? 0 : now.getTime() - waitingSince.getTime();
-  // `<` instead of `>=`: with an invalid date the payout is refused instead of waiting permanently.
+  // `<` and not `>=`: with an invalid date the payout is refused and does not wait permanently.
   return waitedMs < policy.approvalWaitMs
     ? { kind: 'NEEDS_APPROVAL', required, given }
     : { kind: 'REFUSED', reason: 'Approval missing' };

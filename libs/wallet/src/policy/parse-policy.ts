@@ -16,18 +16,18 @@ import { parseSweep } from './parse-sweep.ts';
 import { readPolicyFile } from './read-policy-file.ts';
 
 export interface PolicySurroundings {
-  /** Their tokens give the decimals of amounts. */
+  /** Give the decimals of amounts. */
   readonly networks: readonly NetworkConfig[];
   readonly codecs: readonly AddressCodec[];
 }
 
 const COOLING_HOURS = 24;
 export const APPROVAL_WAIT_HOURS = 24;
-/** Default. One expired transaction may come from nodes that were down; two need an operator. */
+/** One expired transaction may come from nodes that were down; two need an operator. */
 export const MAX_ATTEMPTS_WITHOUT_DECISION = 2;
 const HOUR_MS = 3_600_000;
 
-/** Reads and checks a policy. Throws POLICY_INVALID with all mistakes. */
+/** Throws POLICY_INVALID with all mistakes. */
 export function parsePolicy(text: string, surroundings: PolicySurroundings): Policy {
   const file = readPolicyFile(text);
   const mistakes: string[] = [];

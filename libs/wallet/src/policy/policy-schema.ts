@@ -1,6 +1,6 @@
 import { CHAIN_VALUES, FAMILIES } from '@opentill/domain/chains';
 
-/** Policy as an operator writes it. Amounts are decimal strings in display units of the token. */
+/** As an operator writes it. Amounts are decimal strings in display units of the token. */
 export interface PolicyFile {
   readonly version: 1;
   readonly chains: Readonly<Record<string, ChainEntry>>;
@@ -21,12 +21,12 @@ export interface ChainEntry {
   readonly assets: Readonly<Record<string, AssetEntry>>;
 }
 
-/** Sweeps of a chain's deposit addresses. Amounts of the native coin in display units. */
+/** Amounts of the native coin in display units. */
 export interface SweepEntry {
-  /** Price of one native coin in a stablecoin. Converts costs for comparison with amounts. */
+  /** In a stablecoin. Compares costs with amounts. */
   readonly nativePrice: string;
   readonly maxTopUp: string;
-  /** Limit of fees, top-ups and rent in any 24 hours. */
+  /** Fees, top-ups and rent in any 24 hours. */
   readonly maxNativePerDay: string;
   /** Share of the moved amount: 0.02 is 2 %. */
   readonly maxCostShare?: string;
@@ -121,7 +121,7 @@ const chainSchema = {
   },
 };
 
-/** JSON Schema (2020-12) of a policy file. parsePolicy checks the rest. */
+/** JSON Schema (2020-12). parsePolicy checks the rest. */
 export const POLICY_SCHEMA = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   type: 'object',

@@ -6,7 +6,7 @@ import { invalidPolicy } from './policy-mistakes.ts';
 
 const STRINGS = /"(?:[^"\\]|\\.)*"(\s*:)?/g;
 
-/** Reads the text of a policy and checks it only against its schema. Throws POLICY_INVALID with all mistakes. */
+/** Only against the schema. Throws POLICY_INVALID with all mistakes. */
 export function readPolicyFile(text: string): PolicyFile {
   const read = readJson(text);
   if (!read.ok) throw invalidPolicy([read.mistake]);

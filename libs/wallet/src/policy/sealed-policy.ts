@@ -17,10 +17,10 @@ import type { Policy } from './policy.ts';
 export interface OpenedPolicy {
   readonly policy: Policy;
   readonly text: string;
-  /** SHA-256 of the sealed bytes, hex. Compare with the output of `policy seal`. */
+  /** SHA-256 of the sealed bytes, hex: the output of `policy seal`. */
   readonly digest: string;
   readonly sealedAt: Date;
-  /** Gas limit of a payment for chains whose policy was sealed before policies kept `maxGas`. */
+  /** For chains whose policy was sealed before policies kept `maxGas`. */
   readonly gasCaps: ReadonlyMap<Chain, number>;
 }
 
@@ -31,8 +31,8 @@ export interface OpenPolicyOptions extends PolicySurroundings {
 }
 
 /**
- * Encrypted contents. `surroundings` records the network file's chain ids, fee caps and tokens, so that another
- * network file cannot redirect a chain, change the meaning of amounts or raise fees.
+ * `surroundings` records the network file's chain ids, fee caps and tokens, so that another network file cannot
+ * redirect a chain, change the meaning of amounts or raise fees.
  */
 interface Sealed {
   readonly version: typeof VERSION;
@@ -45,7 +45,7 @@ const VERSION = 2;
 /** Upper bound of every payment from before policies kept `maxGas`. */
 const GAS_BEFORE_SEALED = 300_000;
 
-/** Checks and seals a policy. Returns its digest. Throws POLICY_INVALID and the errors of replaceKeystore. */
+/** @returns the digest; throws POLICY_INVALID and the errors of replaceKeystore */
 export async function sealPolicy(
   options: OpenPolicyOptions & { readonly text: string; readonly now: Date },
 ): Promise<string> {
@@ -63,7 +63,6 @@ export async function sealPolicy(
 }
 
 /**
- * Opens and checks a sealed policy.
  * @throws POLICY_OF_ANOTHER_SEED; POLICY_INVALID, also when chain ids, fee caps, gas or tokens of the network file
  * changed since sealing; and the errors of openKeystore
  */
@@ -107,7 +106,7 @@ function readSealed(secret: Uint8Array): Sealed {
   ]);
 }
 
-/** Sealed facts of each chain: its id, its cost caps and its tokens, one text each. */
+/** Per chain: its id, its cost caps and its tokens, one text each. */
 function surroundingsOf({ chains }: Policy, networks: readonly NetworkConfig[]): readonly string[] {
   return [...chains].flatMap(([chain, { assets }]) => {
     const network = networks.find((candidate) => candidate.chain === chain);
