@@ -1,9 +1,6 @@
 import { defineConfig } from 'vite';
 
-/**
- * Builds the page's script and style from the sources of the workspace: a small entry and one chunk per language. The
- * api serves them by the manifest (page-assets.ts); file names contain a hash of the content.
- */
+/** A small entry and one chunk per language. The api serves them by the manifest (page-assets.ts). */
 export default defineConfig({
   root: import.meta.dirname,
   logLevel: 'warn',

@@ -2,24 +2,20 @@ import { createHash } from 'node:crypto';
 import { familyOf, type Chain } from '@opentill/domain/chains';
 
 /**
- * TronLink builds its transactions in the page with TRON's public nodes. These are the only requests to third parties.
- * The wallet makes them, only for TRON, after the customer chose it.
+ * TronLink builds its transactions in the page with TRON's public nodes. The wallet makes these requests, only for
+ * TRON, after the customer chose it; the page makes no other request to third parties.
  */
 const TRONLINK_NODES = 'https://*.trongrid.io';
 
 export interface PolicyNeeds {
   readonly style: string;
   readonly scripts: boolean;
-  /** Chain of the order; undefined while it is not known. */
   readonly chain: Chain | undefined;
-  /** Origin of the API when it is not the page's own. */
+  /** When it is not the page's own. */
   readonly apiOrigin?: string;
 }
 
-/**
- * Content-Security-Policy that allows own scripts, the style sheet, wallet icons as data and the API, and no other
- * resource.
- */
+/** Allows own scripts, the style sheet, wallet icons as data and the API, and no other resource. */
 export function contentPolicy({ style, scripts, chain, apiOrigin }: PolicyNeeds): string {
   const hash = createHash('sha256').update(style).digest('base64');
   const mayBeTron = chain === undefined || familyOf(chain) === 'TRON';

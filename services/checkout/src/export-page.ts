@@ -10,15 +10,14 @@ import { themeStyle } from './view/theme.ts';
 
 export interface ExportRequest extends LoadedTheme {
   readonly assets: PageAssets;
-  /** URL of the gateway: `https://pay.example.com`. Its CORS_ORIGINS must contain the page's origin. */
+  /** `https://pay.example.com`. The gateway's CORS_ORIGINS must contain the page's origin. */
   readonly apiUrl: string;
-  /** Created if missing. */
   readonly folder: string;
 }
 
 /**
- * Writes the page for a static host: `index.html` and `assets/`. CHECKOUT_BASE_URL must point to it. The page needs
- * scripts, and reads the order of its address from GET pay, GET getOrderStatus and the event stream.
+ * `index.html` and `assets/` for a static host, to which CHECKOUT_BASE_URL must point. The page needs scripts, and
+ * reads the order of its address from GET pay, GET getOrderStatus and the event stream.
  */
 export async function exportPage({ assets, theme, logo, apiUrl, folder }: ExportRequest): Promise<void> {
   const files = logo === null ? assets.files : [...assets.files, logo];

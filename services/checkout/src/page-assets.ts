@@ -7,7 +7,7 @@ export type PageAssetsErrorCode =
   /** services/checkout is not built: run `pnpm build`. */
   'CHECKOUT_NOT_BUILT';
 
-/** A file of the page. Its name contains a hash of its content, so it may be cached permanently. */
+/** The name contains a hash of the content, so the file may be cached permanently. */
 export interface PageAsset {
   readonly name: string;
   readonly body: Buffer;
@@ -16,7 +16,7 @@ export interface PageAsset {
 
 export interface PageAssets {
   readonly files: readonly PageAsset[];
-  /** The complete style sheet. It is inlined, so that the first paint needs no further file. */
+  /** Inlined, so that the first paint needs no further file. */
   readonly style: string;
   readonly script: string;
   /** Chunks that the script loads at once, in every language. */
@@ -37,10 +37,7 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
 /** The same path from src and from dist. */
 const BUILT_PAGE = join(import.meta.dirname, '..', 'dist', 'page');
 
-/**
- * Reads the built page.
- * @throws GatewayError CHECKOUT_NOT_BUILT
- */
+/** @throws GatewayError CHECKOUT_NOT_BUILT */
 export function readPageAssets(folder = BUILT_PAGE): PageAssets {
   try {
     const read = (file: string) => readFileSync(join(folder, file));

@@ -6,7 +6,7 @@ import type { PageAsset } from './page-assets.ts';
 import { isColour, PLAIN_THEME, type Theme } from './view/theme.ts';
 
 export type ReadThemeErrorCode =
-  /** The theme file is unreadable or invalid; the message lists every mistake. */
+  /** The message lists every mistake. */
   'CHECKOUT_THEME_INVALID';
 
 export interface LoadedTheme {
@@ -25,9 +25,8 @@ const NAME_LENGTH_MAX = 60;
 const MEMBERS = ['name', 'logo', 'accent', 'accentDark'];
 
 /**
- * Reads a theme: JSON with any of `name`, `logo` (a path relative to the theme file), `accent` and `accentDark`
- * (`#rrggbb`). Without a file it returns the plain theme.
- * @throws GatewayError CHECKOUT_THEME_INVALID
+ * JSON with any of `name`, `logo` (a path relative to the theme file), `accent` and `accentDark` (`#rrggbb`). Without a
+ * file it returns the plain theme. @throws GatewayError CHECKOUT_THEME_INVALID
  */
 export async function readTheme(file: string | undefined): Promise<LoadedTheme> {
   if (file === undefined) return { theme: PLAIN_THEME, logo: null };

@@ -8,7 +8,6 @@ import type { WalletOutcome } from './wallets/wallet.ts';
 
 const NOW = 1_800_000_000;
 
-/** A tab of the page with a wallet whose answer the test sets. */
 function aTab({
   storage = aStorage(),
   order = anOrder(),

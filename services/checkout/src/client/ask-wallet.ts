@@ -5,7 +5,7 @@ import type { PayingWallet, WalletOutcome } from './wallets/wallet.ts';
 
 export interface AskWalletDeps {
   readonly sent: SentPayments;
-  /** Reads the order again before money is sent; undefined without an answer. */
+  /** Undefined without an answer. */
   readonly refresh: () => Promise<CheckoutOrder | undefined>;
   readonly nowSeconds: (order: CheckoutOrder) => number;
 }
@@ -20,8 +20,8 @@ const NOTICES: Readonly<Record<WalletOutcome['outcome'], WalletNotice['text']>> 
 };
 
 /**
- * Asks the wallet to pay the amount due according to the server's newest answer. Returns the notice to show. Skips the
- * wallet while an earlier payment, from any tab, may be pending.
+ * Pays according to the server's newest answer. Skips the wallet while an earlier payment, from any tab, may be
+ * pending.
  */
 export async function askWallet(deps: AskWalletDeps, wallet: PayingWallet): Promise<WalletNotice | null> {
   const order = await deps.refresh();

@@ -48,7 +48,7 @@ test('ignores the rare timers of a hidden page', () => {
   expect(watch.hasJumped()).toBe(false);
   pass(1_000);
   expect(watch.hasJumped()).toBe(false);
-  // The machine slept meanwhile, which is detected on a hidden page too.
+  // The machine slept, which is detected on a hidden page too.
   at.visible = false;
   pass(60_000, 1_000);
   expect(watch.hasJumped()).toBe(true);

@@ -1,4 +1,4 @@
-/** Copies a text to the clipboard; false when the browser does not allow it. */
+/** False when the browser does not allow it. */
 export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);

@@ -34,10 +34,8 @@ test.each([
   // The payment is overdue: the payer may check and decide to send another one.
   [{ held: { ...sent, overdue: true } }, [true, true, true, 'walletOverdue']],
   [{ held: reverted }, [true, true, true, 'walletReverted']],
-  // After a reload, in another tab, or after a failure.
   [{ held: unsure }, [true, true, true, 'walletFailed']],
   [{ held: unsure, notice: notice('walletRefused') }, [true, true, true, 'walletFailed']],
-  // The payment arrived: its notice is over.
   [{ notice: notice('walletSent') }, [false, false, false, undefined]],
   [{ notice: notice('walletFailed') }, [false, false, false, undefined]],
 ] as const)('describes the surroundings of %j', (known, expected) => {

@@ -4,7 +4,7 @@ import type { HeldPayment } from './sent-payments.ts';
 export interface Known {
   readonly nowSeconds: number;
   readonly offline: boolean;
-  /** The clock jumped, and the server has not answered since: the order shown may be outdated. */
+  /** The clock jumped, and the server has not answered since: the order may be outdated. */
   readonly doubtful: boolean;
   readonly wallets: readonly WalletView[];
   readonly asking: boolean;

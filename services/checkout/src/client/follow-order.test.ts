@@ -10,7 +10,6 @@ afterEach(() => void vi.useRealTimers());
 
 const answered = <Data>(data: Data): Asked<Data> => ({ outcome: 'ANSWERED', data });
 
-/** A server whose answers the test sets, and a record of what the page received. */
 function aPage(first: CheckoutOrder | null, { streams = true } = {}) {
   const asked: string[] = [];
   const shown: CheckoutOrder[] = [];
@@ -72,7 +71,6 @@ describe('followOrder without a stream', () => {
     await pass(3_000);
     expect(asked.slice(3)).toEqual(['status', 'pay']);
     expect(shown.map(({ receivedAmount }) => receivedAmount)).toEqual(['40.00']);
-    // From here on amounts and confirmations can change without the status.
     await pass(3_000);
     expect(asked.slice(5)).toEqual(['pay']);
   });

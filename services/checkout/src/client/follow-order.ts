@@ -6,28 +6,23 @@ export interface FollowDeps {
   readonly client: OrderClient;
   /** Undefined in a browser without server-sent events. */
   readonly openStream: ((url: string) => OrderStream) | undefined;
-  /** A hidden page polls less often. */
   readonly isVisible: () => boolean;
   readonly onOrder: (order: CheckoutOrder) => void;
   readonly onReachable: (reachable: boolean) => void;
   /** The link is invalid or names no order. Called only before the first order; polling then ends. */
   readonly onRefused: (httpStatus: 401 | 404) => void;
-  /** Random number in [0, 1). */
   readonly random: () => number;
 }
 
 export interface Following {
-  /**
-   * Polls now and returns the order that is shown. Undefined when the API is unreachable or its answers keep changing.
-   */
+  /** Polls now. Undefined when the API is unreachable or its answers keep changing. */
   refresh(): Promise<CheckoutOrder | undefined>;
-  /** The page became visible, or the network is back. */
   wake(): void;
-  /** Time has jumped. Earlier requests and the open stream no longer count; only answers to new requests do. */
+  /** Time has jumped: only answers to new requests count from now on. */
   doubt(): void;
 }
 
-/** An order's endpoints allow two requests per second. A page that is open twice stays far below. */
+/** An order's endpoints allow two requests per second; this leaves room for several tabs. */
 const POLL_MS = 3_000;
 const POLL_UNSEEN_MS = 15_000;
 /** An expired order may still be paid late or be accepted by an operator. */
@@ -41,11 +36,11 @@ const REFRESH_TRIES = 3;
 
 interface State {
   latest: CheckoutOrder | null;
-  /** Number of orders shown. An answer to a request from before the last one may be older. */
+  /** Orders shown so far. An answer to a request from before the last one may be older. */
   shown: number;
-  /** Number of time jumps. Answers to requests from before the last one are dropped. */
+  /** Time jumps so far. Answers to requests from before the last one are dropped. */
   doubts: number;
-  /** The whole order must be read: after a time jump, or after a stream message that may be older. */
+  /** The whole order must be read: after a time jump, or a stream message that may be older. */
   doubted: boolean;
   reachable: boolean;
   failures: number;
@@ -55,11 +50,9 @@ interface State {
 }
 
 /**
- * Reports every change of an order until it is final.
- *
- * Two channels: the server's stream while it sends, else polling. The page polls while the stream connects, has failed
- * or is silent, so it never depends on the stream. Polling reads only the status before the first payment, and the
- * whole order afterwards.
+ * Reports every change of an order until it is final. The server's stream counts while it sends; while it connects, has
+ * failed or is silent, the page polls. Polling reads only the status before the first payment, and the whole order
+ * afterwards.
  *
  * Ordering: the answer to a request made after an order was shown is newer than that order. A stream message is newer
  * too, unless an answer overtook it. Server times order them only when the servers share a clock. So an older time
@@ -120,7 +113,6 @@ export function followOrder(deps: FollowDeps, first: CheckoutOrder | null): Foll
         if (asked.outcome !== 'ANSWERED') return undefined;
         if (asked.data === state.latest) return asked.data;
       }
-      // A final order does not change.
       return state.stopped ? (state.latest ?? undefined) : undefined;
     },
     // Also while the stream is active: a stream that broke in the background is detected only later.
@@ -135,10 +127,7 @@ export function followOrder(deps: FollowDeps, first: CheckoutOrder | null): Foll
   };
 }
 
-/**
- * Reads the whole order. For an unpaid order without doubt it reads the status first, and the order only after a
- * change.
- */
+/** For an unpaid order without doubt it reads the status first, and the order only after a change. */
 async function askNext(
   client: OrderClient,
   { latest, doubted }: Pick<State, 'latest' | 'doubted'>,
@@ -149,7 +138,7 @@ async function askNext(
   return asked.data.status === latest.status ? { ...asked, data: 'UNCHANGED' } : client.pay();
 }
 
-/** Applies an answer. Returns the milliseconds until the next poll. */
+/** @returns milliseconds until the next poll */
 function applyAnswer(
   deps: FollowDeps,
   state: State,
@@ -175,7 +164,6 @@ function applyAnswer(
   }
 }
 
-/** Handles a failed poll. Returns the milliseconds until the next one. */
 function backOff(deps: FollowDeps, state: State): number {
   setReachable(deps, state, false);
   state.failures += 1;

@@ -10,15 +10,14 @@ export interface KeepStreamDeps {
   /** Undefined in a browser without server-sent events. */
   readonly open: (() => OrderStream) | undefined;
   readonly onOrder: (order: CheckoutOrder) => void;
-  /** Called with every message of the server. */
   readonly onSpeaking: () => void;
-  /** Called when an active stream broke or became silent. */
+  /** An active stream broke or became silent. */
   readonly onSilent: () => void;
 }
 
 export interface KeptStream {
   start(): void;
-  /** Closes the stream, drops its further messages and opens another one. */
+  /** Drops further messages of the stream and opens another one. */
   renew(): void;
   isSpeaking(): boolean;
   stop(): void;
@@ -30,8 +29,8 @@ const RETRY_MS = 30_000;
 const CLOSED = 2;
 
 /**
- * Keeps the server's stream open. The browser reconnects by itself after a break. After a refusal, or when an open
- * stream is silent, a new one is opened after a pause.
+ * The browser reconnects after a break. After a refusal, or when an open stream is silent, a new one is opened after a
+ * pause.
  */
 export function keepStream({ open, onOrder, onSpeaking, onSilent }: KeepStreamDeps): KeptStream {
   let stream: OrderStream | undefined;

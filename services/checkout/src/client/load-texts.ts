@@ -1,7 +1,7 @@
 import type { Texts } from '../texts/en.ts';
 import type { Language } from '../texts/languages.ts';
 
-/** Each language is a separate chunk. A page loads only its own. */
+/** A page loads only the chunk of its language. */
 const LOADERS: Readonly<Record<Language, () => Promise<Texts>>> = {
   en: async () => (await import('../texts/en.ts')).en,
   ar: async () => (await import('../texts/ar.ts')).ar,

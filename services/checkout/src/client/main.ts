@@ -15,7 +15,7 @@ const COPIED_SHOWN_MS = 2_000;
 const TICK_MS = 1_000;
 const WATCH_PAYMENT_MS = 5_000;
 
-/** Starts the page's script. The server's rendering stays in place until something changes. */
+/** The server's rendering stays in place until something changes. */
 async function start(): Promise<void> {
   const data = JSON.parse(document.getElementById('page-data')?.textContent ?? '{}') as PageData;
   const query = new URLSearchParams(location.search);
@@ -74,7 +74,7 @@ async function start(): Promise<void> {
   void watchPayments(screen);
 }
 
-/** Polls one payment at a time. A wallet that does not answer is not polled again. */
+/** One payment at a time. A wallet that does not answer is not polled again. */
 async function watchPayments(screen: Screen): Promise<void> {
   for (;;) {
     await new Promise((resolve) => setTimeout(resolve, WATCH_PAYMENT_MS));
@@ -82,9 +82,7 @@ async function watchPayments(screen: Screen): Promise<void> {
   }
 }
 
-/**
- * Updates the countdown. After a time jump (the machine slept or the page was frozen) it invalidates the order shown.
- */
+/** A time jump (the machine slept or the page was frozen) invalidates the order shown. */
 function watchTime(screen: Screen, following: Following): { checkClocks(): boolean } {
   const isVisible = () => document.visibilityState === 'visible';
   const clocks = createClockWatch({ wallMs: Date.now, monotonicMs: () => performance.now(), isVisible });
@@ -109,13 +107,13 @@ function watchTime(screen: Screen, following: Following): { checkClocks(): boole
   return { checkClocks };
 }
 
-/** Language on a static host: the address' parameter, else the browser's. */
+/** On a static host: the address' parameter, else the browser's. */
 function chooseLanguage(query: URLSearchParams): Language {
   const asked = query.get('lang');
   return isLanguage(asked) ? asked : preferredLanguage(navigator.languages);
 }
 
-/** Translates a page that was served without a language. */
+/** For a page that was served without a language. */
 function translatePage(language: Language, say: Say): void {
   document.documentElement.lang = language;
   document.documentElement.dir = directionOf(language);
@@ -163,7 +161,7 @@ async function copy(button: HTMLElement, say: Say, announce: (text: string) => v
   }, COPIED_SHOWN_MS);
 }
 
-/** Access may be blocked by the browser's settings. */
+/** The browser's settings may block access. */
 function storageOf(scope: Window): Storage | undefined {
   try {
     return scope.localStorage;

@@ -1,6 +1,6 @@
 /**
- * Makes `current` equal to `wanted` and keeps elements in place where possible. So focus, selections, chosen radio
- * buttons and animations survive an update, and a screen reader announces a live region only when its text changed.
+ * Changes only what differs, so focus, selections and animations survive, and screen readers announce only changed
+ * text.
  */
 export function morph(current: Element, wanted: Element): void {
   morphAttributes(current, wanted);

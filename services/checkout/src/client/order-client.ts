@@ -3,7 +3,7 @@ import type { CheckoutOrder } from '../view/checkout-order.ts';
 
 export type Asked<Data> =
   | { readonly outcome: 'ANSWERED'; readonly data: Data }
-  /** The link names no order, or its signature is wrong. A retry does not help. */
+  /** The link names no order, or its signature is wrong: permanent. */
   | { readonly outcome: 'REFUSED'; readonly httpStatus: 401 | 404 }
   | { readonly outcome: 'SLOW_DOWN'; readonly waitMs: number }
   /** No network, no API, or an invalid response. */
@@ -18,7 +18,7 @@ export interface OrderClient {
 const TIMEOUT_MS = 10_000;
 const DEFAULT_WAIT_MS = 1_000;
 
-/** Client of GET pay and GET getOrderStatus. `apiBase` is the URL's part before `/v1`. */
+/** `apiBase` is the URL's part before `/v1`. */
 export function createOrderClient(
   link: { readonly apiBase: string; readonly orderId: string; readonly sign: string },
   fetchIt: typeof fetch,

@@ -23,7 +23,6 @@ export interface ScreenDeps {
   readonly say: Say;
   readonly sent: SentPayments;
   readonly nowMs: () => number;
-  /** Reads the order again before money is sent. */
   readonly refresh: () => Promise<CheckoutOrder | undefined>;
 }
 
@@ -36,11 +35,9 @@ export interface Screen {
   showNotice(title: string, text: string): void;
   tick(): void;
   payWith(walletId: string): Promise<void>;
-  /** The payer confirmed that the wallet did not send. Only then a wallet may be asked again. */
+  /** The payer confirmed that the wallet did not send: a wallet may be asked again. */
   allowAgain(): void;
-  /** Called when another tab has asked a wallet. */
   redraw(): void;
-  /** Checks whether a payment that a wallet sent has failed. */
   watchPayment(): Promise<void>;
 }
 
@@ -57,7 +54,7 @@ interface State {
   mayPayAgain: boolean;
 }
 
-/** Renders an order with the server's own functions and keeps unchanged elements in place. */
+/** Uses the server's rendering functions and keeps unchanged elements in place. */
 export function createScreen(deps: ScreenDeps, first: CheckoutOrder | null): Screen {
   const state: State = {
     order: first,
@@ -128,7 +125,7 @@ export function createScreen(deps: ScreenDeps, first: CheckoutOrder | null): Scr
   };
 }
 
-/** The server's time: its last answer plus the time since then. */
+/** The server's last answer plus the time since then. */
 function serverSeconds(deps: ScreenDeps, state: State, order: CheckoutOrder): number {
   return order.serverTime + Math.floor((deps.nowMs() - state.receivedAtMs) / 1000);
 }
@@ -145,7 +142,7 @@ function surroundingsOf(deps: ScreenDeps, state: State, order: CheckoutOrder): S
   return describeSurroundings({ nowSeconds, asking, notice, offline, doubtful, wallets, held, pageUrl });
 }
 
-/** True when the passage of time changes more than the countdown. */
+/** The passage of time changes more than the countdown. */
 function isStale(state: State, order: CheckoutOrder, around: Surroundings): boolean {
   return (
     stateShown(order, around) !== state.shownState ||
@@ -173,7 +170,7 @@ function put(document: Document, wanted: Html): void {
   if (next !== null && current !== null) morph(current, next);
 }
 
-/** Live region for short messages to screen readers. Created once, empty. */
+/** Live region for screen readers. Created once, empty. */
 export function createAnnouncer(document: Document): (text: string) => void {
   const template = document.createElement('template');
   template.innerHTML = markup`<p class="unseen" role="status"></p>`.html;

@@ -1,19 +1,15 @@
 import { dueAmount, receivedBaseUnits, type CheckoutOrder } from '../view/checkout-order.ts';
 
 /**
- * State of a payment that a wallet was asked for.
- * - SENT: the wallet reported a transaction.
- * - UNSURE: the wallet failed or is still being asked, or the page closed before the answer.
- * - REVERTED: it was sent, and the wallet's node shows it as failed in a block.
+ * SENT: the wallet reported a transaction. UNSURE: the wallet failed or is still being asked, or the page closed before
+ * the answer. REVERTED: it was sent, and the wallet's node shows it as failed in a block.
  */
 export type HeldState = 'UNSURE' | 'SENT' | 'REVERTED';
 
 export interface HeldPayment {
-  /** Name of the wallet. */
   readonly wallet: string;
   readonly walletId: string;
   readonly state: HeldState;
-  /** Transaction hash, if the wallet returned it. */
   readonly transaction: string | null;
   /** The payment should have arrived by now: the payer is asked to check the wallet. */
   readonly overdue: boolean;
@@ -21,17 +17,16 @@ export interface HeldPayment {
 
 export interface AskedPayment {
   sent(transaction: string | null): void;
-  /** The wallet certainly did not send. */
   nothingSent(): void;
 }
 
-/** Remembers payments that wallets were asked for, across tabs and reloads, so that no customer pays twice. */
+/** Remembers payments across tabs and reloads, so that no customer pays twice. */
 export interface SentPayments {
   /** Call it before the wallet is asked. Until the outcome is known, the payment may have been sent. */
   begin(order: CheckoutOrder, wallet: { readonly id: string; readonly name: string }): AskedPayment;
-  /** Payment that may be pending, until its amount arrived or the order's time is over. */
+  /** May be pending, until its amount arrived or the order's time is over. */
   find(order: CheckoutOrder, nowSeconds: number): HeldPayment | undefined;
-  /** The transaction failed in a block. Only the payer may decide to send another one. */
+  /** Failed in a block. Only the payer may decide to send another one. */
   reverted(transaction: string): void;
   /** The order needs no payment, or the payer knows that none was sent. */
   forget(): void;
@@ -40,14 +35,14 @@ export interface SentPayments {
 interface Kept extends Omit<HeldPayment, 'overdue'> {
   readonly askedAtMs: number;
   readonly address: string;
-  /** Amount in base units that the order has received once the payment arrives. */
+  /** Base units that the order has received once the payment arrives. */
   readonly receivedThen: string;
 }
 
 /** Longer than a block and its notification take on every chain, except under congestion. */
 const OVERDUE_AFTER_MS = 3 * 60_000;
 
-/** Stores the payment in the origin's storage, which all tabs share; without storage, in this page's memory. */
+/** In the origin's storage, which all tabs share; without storage, in this page's memory. */
 export function createSentPayments(
   orderId: string,
   storage: Pick<Storage, 'getItem' | 'setItem' | 'removeItem'> | undefined,
@@ -91,7 +86,7 @@ export function createSentPayments(
 }
 
 function keepOne(key: string, storage: Pick<Storage, 'getItem' | 'setItem' | 'removeItem'> | undefined) {
-  /** Kept in memory when storing fails. */
+  /** Used when storing fails. */
   let unstored: Kept | undefined;
   return {
     set(payment: Kept): void {
@@ -122,7 +117,7 @@ function keepOne(key: string, storage: Pick<Storage, 'getItem' | 'setItem' | 're
   };
 }
 
-/** The stored value may be from another version of the page or from another script. */
+/** Another version of the page, or another script, may have stored the value. */
 function read(text: string | null): Kept | undefined {
   if (text === null) return undefined;
   const payment = JSON.parse(text) as Partial<Kept> | null;

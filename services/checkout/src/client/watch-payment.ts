@@ -8,8 +8,8 @@ export interface WatchPaymentDeps {
 }
 
 /**
- * Checks once whether a sent payment failed in a block. The gateway cannot see that: a failed transaction moves no
- * token. The wallet that sent it is asked. Its answer only allows the page to offer another try.
+ * The gateway cannot see a failed transaction, because it moves no token. So the wallet that sent it is asked; its
+ * answer only allows the page to offer another try.
  */
 export async function watchPayment({ held, wallets, onReverted }: WatchPaymentDeps): Promise<void> {
   const payment = held();

@@ -12,7 +12,7 @@ import { tr } from './tr.ts';
 import { vi } from './vi.ts';
 import { zh } from './zh.ts';
 
-/** Texts of every language, for the server. The page loads only one language. */
+/** For the server. The page loads only one language. */
 export const ALL_TEXTS: Readonly<Record<Language, Texts>> = {
   en,
   ar,

@@ -1,12 +1,10 @@
 import type { TextName, Texts } from './en.ts';
 import { LANGUAGES, type Language } from './languages.ts';
 
-/**
- * Returns a text of the page with its `{names}` filled in. A name without a value stays visible, which a test detects.
- */
+/** Fills in `{names}`. A name without a value stays visible, which a test detects. */
 export type Say = (name: TextName, values?: Readonly<Record<string, string>>) => string;
 
-/** Left-to-right isolate and its end: amounts and names keep their order within right-to-left text. */
+/** Left-to-right isolate: amounts and names keep their order within right-to-left text. */
 const [ISOLATE, END_OF_ISOLATE] = ['⁦', '⁩'];
 
 export function createSay(language: Language, texts: Texts): Say {

@@ -1,4 +1,4 @@
-/** All texts of the page. `{name}` is a placeholder; every language has the same placeholders in the same text. */
+/** `{name}` is a placeholder; every language has the same placeholders in the same text. */
 export const en = {
   waiting: 'Waiting for your payment',
   partial: 'Part of the payment has arrived',

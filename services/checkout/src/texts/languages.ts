@@ -1,4 +1,4 @@
-/** Languages of the page with their own names and directions. English is the fallback. */
+/** English is the fallback. */
 export const LANGUAGES = {
   en: { name: 'English', direction: 'ltr' },
   ar: { name: 'العربية', direction: 'rtl' },
@@ -21,7 +21,7 @@ export function isLanguage(value: unknown): value is Language {
   return typeof value === 'string' && Object.hasOwn(LANGUAGES, value);
 }
 
-/** First supported language of the tags, which are in order of preference (`pt-BR`, `de`); else English. */
+/** First supported of the tags, which are in order of preference (`pt-BR`, `de`); else English. */
 export function preferredLanguage(tags: readonly string[]): Language {
   for (const tag of tags) {
     const [language] = tag.trim().toLowerCase().split(/[-_]/);
@@ -31,7 +31,7 @@ export function preferredLanguage(tags: readonly string[]): Language {
   return 'en';
 }
 
-/** Languages of an `Accept-Language` header by descending preference. A weight of 0 excludes a language. */
+/** `Accept-Language` by descending preference. A weight of 0 excludes a language. */
 export function acceptedLanguages(header: string): readonly string[] {
   return header
     .slice(0, 500)

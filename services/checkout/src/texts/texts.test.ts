@@ -6,7 +6,6 @@ import { acceptedLanguages, LANGUAGE_VALUES, LANGUAGES, preferredLanguage } from
 
 const NAMES = Object.keys(en) as TextName[];
 const namesIn = (text: string) => [...text.matchAll(/\{(\w+)\}/g)].map((match) => match[1]).toSorted();
-/** Texts that are the same in both languages. */
 const SAME_AS_ENGLISH: Readonly<Record<string, readonly string[]>> = {
   fr: ['transaction', 'confirmations'],
 };

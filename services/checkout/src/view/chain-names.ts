@@ -5,7 +5,7 @@ export interface ChainName {
   readonly standard: string;
 }
 
-/** Names are not translated: wallets and exchanges show these. */
+/** Not translated: wallets and exchanges show these names. */
 export const CHAIN_NAMES: Readonly<Record<Chain, ChainName>> = {
   TRON: { name: 'TRON', standard: 'TRC-20' },
   TRON_TEST: { name: 'TRON test network', standard: 'TRC-20' },
@@ -21,13 +21,13 @@ export const CHAIN_NAMES: Readonly<Record<Chain, ChainName>> = {
   SUI_TEST: { name: 'Sui test network', standard: 'Sui' },
 };
 
-/** Token standard, as `(ERC-20)`; null for a native coin, and when the chain's name already contains it. */
+/** `(ERC-20)`; null for a native coin, and when the chain's name already contains it. */
 export function tokenKind(chain: Chain, isToken: boolean): string | null {
   const { name, standard } = CHAIN_NAMES[chain];
   return isToken && !name.includes(standard) ? `(${standard})` : null;
 }
 
-/** Chain with its token standard: `Ethereum (ERC-20)`. */
+/** `Ethereum (ERC-20)`. */
 export function fullChainName(chain: Chain, isToken: boolean): string {
   const kind = tokenKind(chain, isToken);
   return kind === null ? CHAIN_NAMES[chain].name : `${CHAIN_NAMES[chain].name} ${kind}`;

@@ -3,12 +3,11 @@ import type { Chain } from '@opentill/domain/chains';
 import { formatAmount, parseAmount } from '@opentill/domain/money';
 import { COLLECTION_REASONS } from '@opentill/domain/settle-collection';
 
-/** The order that the page shows: the response of GET pay. */
+/** The response of GET pay. */
 export type CheckoutOrder = PayinOrderAnswer;
 
-/** State that the customer sees. Each has its own heading and advice. */
+/** Each state has its own heading and advice. */
 export type CheckoutState =
-  /** No payment yet. */
   | 'waiting'
   /** Partly paid; the rest is awaited. */
   | 'partial'
@@ -16,11 +15,9 @@ export type CheckoutState =
   | 'checking'
   /** No further payment may be sent. It is not decided yet whether a payment arrived in time. */
   | 'timeOver'
-  /**
-   * A payment lost its block in a reorganisation. It usually returns in another block; sending again would pay twice.
-   */
+  /** A payment lost its block. It usually returns in another one; sending again would pay twice. */
   | 'reorganised'
-  /** Fully paid, in blocks that are not deep enough yet. */
+  /** Fully paid, not deep enough yet. */
   | 'confirming'
   | 'paid'
   /** No payment in time. */
@@ -31,7 +28,7 @@ export type CheckoutState =
   | 'late'
   | 'failed';
 
-/** State at the given server time in Unix seconds. */
+/** Unix seconds of the server. */
 export function stateOf(order: CheckoutOrder, nowSeconds: number): Exclude<CheckoutState, 'checking'> {
   switch (order.status) {
     case 'INIT':
@@ -51,24 +48,21 @@ export function stateOf(order: CheckoutOrder, nowSeconds: number): Exclude<Check
   }
 }
 
-/** True when the customer may send money now. */
+/** The customer may send money now. */
 export function isPayable(state: CheckoutState): boolean {
   return state === 'waiting' || state === 'partial';
 }
 
-/** Time to confirm in a wallet and get into one of the next blocks, whose time decides whether a payment is late. */
+/** To confirm in a wallet and get into a block, whose time decides whether a payment is late. */
 const PAYING_SECONDS = 20;
 const PAYING_SECONDS_OF: Readonly<Partial<Record<Chain, number>>> = { ETH: 45, ETH_SEPOLIA: 45 };
 
-/** True when a payment sent now could be late. */
+/** A payment sent now could be late. */
 export function isRunningOut({ chain, expiredTime }: CheckoutOrder, nowSeconds: number): boolean {
   return expiredTime - nowSeconds < (PAYING_SECONDS_OF[chain] ?? PAYING_SECONDS);
 }
 
-/**
- * True while the order changes by itself soon. An expired order can still change: an operator accepts it, or a late
- * payment arrives.
- */
+/** The order changes by itself soon. An expired one changes only by an operator or a late payment. */
 export function isOpen(order: CheckoutOrder): boolean {
   return order.status === 'INIT' || order.status === 'PENDING' || order.status === 'PENDING_CONFIRMATION';
 }
@@ -79,10 +73,7 @@ export interface DueAmount {
   readonly baseUnits: bigint;
 }
 
-/**
- * Computes the amount still due. When the payments cover the order, it returns the full amount, which the page then
- * does not ask for.
- */
+/** When the payments cover the order, it is the full amount, which the page then does not ask for. */
 export function dueAmount(order: CheckoutOrder): DueAmount {
   const asked = baseUnitsOf(order.amount, order.decimals);
   const missing = asked - receivedBaseUnits(order);

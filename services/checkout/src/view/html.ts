@@ -1,4 +1,4 @@
-/** Markup that is safe to insert into a page. Only `markup` creates it. */
+/** Safe to insert into a page. Only `markup` creates it. */
 export interface Html {
   readonly html: string;
 }
@@ -18,8 +18,8 @@ export function escapeHtml(text: string): string {
 }
 
 /**
- * Builds markup from a template. Texts are escaped, so attributes must be quoted. Markup and lists of it are inserted
- * unchanged; null and false are empty.
+ * Texts are escaped, so attributes must be quoted. Markup and lists of it are inserted unchanged; null and false are
+ * empty.
  */
 export function markup(parts: TemplateStringsArray, ...values: readonly Value[]): Html {
   const html = parts.reduce((made, part, place) => made + toHtml(values[place - 1] ?? null) + part);

@@ -2,15 +2,12 @@ import { chainIdOf, familyOf } from '@opentill/domain/chains';
 import { dueAmount, type CheckoutOrder } from './checkout-order.ts';
 
 /**
- * Payment link or QR content with the exact transfer; null for families without a common format.
+ * The exact transfer, as link or QR content. EVM: EIP-681 (https://eips.ethereum.org/EIPS/eip-681),
+ * `ethereum:<token>@<chain id>/transfer?address=<to>&uint256=<base units>` or `ethereum:<to>@<chain id>?value=<wei>`.
+ * Wallets that support it cannot get amount, token or chain wrong.
  *
- * EVM: EIP-681 (https://eips.ethereum.org/EIPS/eip-681). A token:
- * `ethereum:<token>@<chain id>/transfer?address=<to>&uint256=<base units>`. The native coin:
- * `ethereum:<to>@<chain id>?value=<wei>`. Wallets that support it cannot get amount, token or chain wrong.
- *
- * TRON has no format that wallets agree on. The Payment Kit's format for Sui (`sui:pay?…`) is experimental, and wallets
- * answer it with a contract call instead of a transfer. Both use the bare address, which every wallet and exchange
- * reads.
+ * Null for TRON and SUI, which use the bare address: TRON has no format that wallets agree on. The Payment Kit's format
+ * for Sui (`sui:pay?…`) is experimental, and wallets answer it with a contract call instead of a transfer.
  */
 export function paymentUri(order: CheckoutOrder): string | null {
   const chainId = chainIdOf(order.chain);

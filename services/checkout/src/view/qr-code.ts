@@ -1,12 +1,10 @@
 import { encode } from 'uqr';
 import { markup, type Html } from './html.ts';
 
-/** Light modules around the code. Scanners need four; the surrounding tile adds the rest. */
+/** Scanners need four light modules around the code; the surrounding tile adds the rest. */
 const QUIET_MODULES = 2;
 
-/**
- * QR code as an SVG element with a single path. `label` is for screen readers. The same text gives the same drawing.
- */
+/** An SVG element with a single path; deterministic. `label` is for screen readers. */
 export function qrCode(text: string, label: string): Html {
   const { data, size } = encode(text, { ecc: 'M', border: QUIET_MODULES });
   let path = '';

@@ -1,6 +1,6 @@
 import { markup, type Html } from './html.ts';
 
-/** Length limits of the large and the middle size, so that amount and symbol fit in one line. */
+/** Limits of the large and the middle size, so that amount and symbol fit in one line. */
 const LARGE_LENGTH = 8;
 const MIDDLE_LENGTH = 11;
 

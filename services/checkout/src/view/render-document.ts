@@ -8,11 +8,11 @@ import { bareSurroundings } from './surroundings.ts';
 import { directionOf, type Theme } from './theme.ts';
 
 export interface PageData {
-  /** Part of the API's URL before `/v1`: an origin or a path; empty for the page's own origin. */
+  /** Before `/v1`: an origin or a path; empty for the page's own origin. */
   readonly apiBase: string;
-  /** null: the page chooses by its address and the browser. */
+  /** Null: the page chooses by its address and the browser. */
   readonly language: Language | null;
-  /** null: the page requests it. */
+  /** Null: the page requests it. */
   readonly order: CheckoutOrder | null;
 }
 
@@ -20,11 +20,11 @@ export interface Frame {
   readonly language: Language;
   readonly say: Say;
   readonly theme: Theme;
-  /** The complete style sheet. Its hash is in the policy. */
+  /** Complete; the policy contains its hash. */
   readonly style: string;
   /** The script and the files that it loads at once. Undefined for a page without a script. */
   readonly scripts: { readonly main: string; readonly ahead: readonly string[] } | undefined;
-  /** Content-Security-Policy for a host that cannot send it as a header. */
+  /** For a host that cannot send the policy as a header. */
   readonly policy?: string;
 }
 
@@ -32,7 +32,7 @@ const LANGUAGE_PARAMETER = 'lang';
 
 const RELOAD_SECONDS = 5;
 
-/** The server's page of an order. It is complete without any script. */
+/** Complete without any script. */
 export function renderOrderDocument(
   frame: Frame,
   order: CheckoutOrder,
@@ -48,7 +48,7 @@ export function renderOrderDocument(
   return renderDocument(frame, { title, head, main, data, query });
 }
 
-/** The page of a static host, before it knows its order. */
+/** For a static host, before the page knows its order. */
 export function renderEmptyDocument(frame: Frame, data: PageData): string {
   const { say } = frame;
   const main = markup`<main data-state="loading" aria-busy="true">
@@ -58,7 +58,7 @@ export function renderEmptyDocument(frame: Frame, data: PageData): string {
   return renderDocument(frame, { title: say('loading'), head: markup``, main, data, query: '' });
 }
 
-/** A page that shows only why there is no order. `again` is the text of a link to the same page. */
+/** The reason why there is no order. `again` is the text of a link to the same page. */
 export function renderNotice(frame: Frame, title: string, text: string, again: string | null): string {
   const main = renderNoticeMain(title, text, again);
   return renderDocument(frame, { title, head: markup``, main, data: null, query: null });
@@ -76,7 +76,7 @@ interface Content {
   readonly head: Html;
   readonly main: Html;
   readonly data: PageData | null;
-  /** Query of this page, for links to other languages; null for no such links. */
+  /** For links to other languages; null for no such links. */
   readonly query: string | null;
 }
 
@@ -98,7 +98,7 @@ ${main}</div>${data !== null && markup`<script type="application/json" id="page-
 `;
 }
 
-/** JSON that cannot close its script element. */
+/** Cannot close its script element. */
 function toJson(data: PageData): string {
   return JSON.stringify(data).replace(/</g, '\\u003c');
 }
@@ -108,7 +108,7 @@ function renderBrand({ name, logoUrl }: Theme): Html {
   return markup`<p class="brand">${logo}${name !== '' && markup`<bdi>${name}</bdi>`}</p>`;
 }
 
-/** Links to the page's languages, which work without a script. */
+/** Works without a script. */
 export function renderLanguages(language: Language, say: Say, query: string): Html {
   const items = LANGUAGE_VALUES.map((each) => {
     const target = new URLSearchParams(query);

@@ -22,7 +22,7 @@ const ADVICE: Readonly<Partial<Record<CheckoutState, TextName>>> = {
   failed: 'failedHint',
 };
 
-/** Renders the page's `main`, on the server and after every change in the browser. */
+/** Runs on the server, and after every change in the browser. */
 export function renderOrder(order: CheckoutOrder, around: Surroundings, say: Say): Html {
   const state = stateShown(order, around);
   const payable = isPayable(state);
@@ -41,7 +41,7 @@ export function renderOrder(order: CheckoutOrder, around: Surroundings, say: Say
   </main>`;
 }
 
-/** The amount and chain of an order that is not payable. */
+/** Of an order that is not payable. */
 function summary(order: CheckoutOrder, state: CheckoutState, say: Say): Html {
   const amount = state === 'paid' ? (order.actualAmount ?? order.amount) : order.amount;
   return markup`<div class="sum">

@@ -62,10 +62,7 @@ function sum(order: CheckoutOrder, say: Say): Html {
   </div>`;
 }
 
-/**
- * QR code with all payment data, and on choice the bare address for wallets that cannot read it. Both work without a
- * script.
- */
+/** All payment data, and on choice the bare address for wallets that cannot read it. Works without a script. */
 function codes(order: CheckoutOrder, uri: string | null, say: Say): Html {
   const plain = () => qrCode(order.address, say('codeOfAddress'));
   if (uri === null) return markup`<div class="codes"><div class="code qr">${plain()}</div></div>`;
@@ -79,7 +76,7 @@ function codes(order: CheckoutOrder, uri: string | null, say: Say): Html {
   </fieldset>`;
 }
 
-/** Folds the code away while a payment is pending. */
+/** Folded away while a payment is pending. */
 function folded(content: Html, uri: string | null, say: Say): Html {
   const name = say(uri === null ? 'codeOfAddress' : 'codeOfPayment');
   return markup`<details class="folded"><summary>${name}</summary>${content}</details>`;

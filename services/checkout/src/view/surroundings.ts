@@ -13,11 +13,10 @@ export interface WalletNotice {
   readonly wallet: string;
 }
 
-/** What the page knows besides the order. The server knows only the time. */
+/** The server knows only the time. */
 export interface Surroundings {
   readonly nowSeconds: number;
   readonly offline: boolean;
-  /** The clock jumped, and the server has not answered since. */
   readonly doubtful: boolean;
   readonly wallets: readonly WalletView[];
   /** No wallet may be asked now: one was asked or may have sent, or the server is unreachable. */
@@ -27,11 +26,11 @@ export interface Surroundings {
   /** The outcome of a wallet is unknown or overdue: the payer may confirm that the wallet did not send. */
   readonly mayPayAgain: boolean;
   readonly walletNotice: WalletNotice | null;
-  /** URL of this page in the browser; null on the server. */
+  /** Null on the server. */
   readonly pageUrl: string | null;
 }
 
-/** The state to show: an order that may be outdated is not payable. */
+/** An order that may be outdated is not payable. */
 export function stateShown(
   order: CheckoutOrder,
   { nowSeconds, doubtful }: Pick<Surroundings, 'nowSeconds' | 'doubtful'>,

@@ -17,13 +17,13 @@ export function isColour(text: unknown): text is string {
   return typeof text === 'string' && COLOUR.test(text);
 }
 
-/** Theme as CSS. Text on the accent is black or white, with a contrast of at least 4.5 to 1. */
+/** Text on the accent is black or white, with a contrast of at least 4.5 to 1. */
 export function themeStyle({ accent, accentDark }: Pick<Theme, 'accent' | 'accentDark'>): string {
   const rule = (colour: string) => `:root{--accent:${colour};--on-accent:${readableOn(colour)}}`;
   return `${rule(accent)}@media(prefers-color-scheme:dark){${rule(accentDark)}}`;
 }
 
-/** Returns the colour with the higher contrast according to WCAG 2 (relative luminance). */
+/** The higher contrast according to WCAG 2 (relative luminance). */
 export function readableOn(colour: string): '#000' | '#fff' {
   const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
     const share = Number.parseInt(colour.slice(at, at + 2), 16) / 255;

@@ -88,11 +88,9 @@ describe('renderOrder', () => {
 
   test.each(CHAIN_VALUES)('names the chain %s in the warning', (chain) => {
     const html = draw({ chain });
-    // `ERC-20` stays on one line.
     const name = fullChainName(chain, true).replaceAll('-', '-\u2060');
     expect(html).toContain(`Send only USDT on ${name}.`);
     expect(html).toContain(CHAIN_NAMES[chain].name);
-    // A single code when it contains only the address.
     expect(html.match(/<svg viewBox="0 0 \d+ \d+" role="img"/g)).toHaveLength(
       /^(TRON|SUI)/.test(chain) ? 1 : 2,
     );

@@ -1,16 +1,16 @@
 import { familyOf } from '@opentill/domain/chains';
 import type { CheckoutOrder } from './checkout-order.ts';
 
-/** Link that opens the page in a wallet app's own browser, where the wallet's button is available. */
+/** Opens the page in a wallet app's own browser, where the wallet's button is available. */
 export interface WalletApp {
   readonly name: string;
   readonly url: string;
 }
 
 /**
- * Alternative to an injected wallet on a phone. EVM apps open the payment URI itself. TronLink has a link that opens a
- * page (docs.tronlink.org, DeepLink, "Open DApp") and contacts no server. The links of Sui apps go through their
- * makers' servers, which must not learn of orders.
+ * For phones. EVM apps open the payment URI itself. TronLink has a link that opens a page (docs.tronlink.org, DeepLink,
+ * "Open DApp") and contacts no server. The links of Sui apps go through their makers' servers, which must not learn of
+ * orders.
  */
 export function walletApp({ chain }: Pick<CheckoutOrder, 'chain'>, pageUrl: string): WalletApp | null {
   if (familyOf(chain) !== 'TRON') return null;

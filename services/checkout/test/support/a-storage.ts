@@ -1,4 +1,4 @@
-/** A browser's storage. Every key initially holds `everyText`. */
+/** Every key initially holds `everyText`. */
 export function aStorage(everyText: string | null = null) {
   const kept = new Map<string, string>();
   return {

@@ -1,6 +1,6 @@
 import type { CheckoutOrder } from '../../src/view/checkout-order.ts';
 
-/** An unpaid order of 250 USDT that expires in half an hour. */
+/** Unpaid, 250 USDT, expires in half an hour. */
 export function anOrder(overrides: Partial<CheckoutOrder> = {}): CheckoutOrder {
   return {
     orderId: 'order-1',

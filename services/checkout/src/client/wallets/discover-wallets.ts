@@ -21,7 +21,7 @@ export interface WalletScope {
 const WALLETS_MAX = 12;
 const TRONLINK = 'TronLink';
 
-/** Reports the wallets that can pay on the order's chain, now and whenever another one announces itself. */
+/** Reports wallets that can pay on the order's chain, now and when they announce themselves later. */
 export function discoverWallets(
   scope: WalletScope,
   order: Pick<CheckoutOrder, 'chain'>,
@@ -78,9 +78,7 @@ function discoverEvm(scope: WalletScope, add: (wallet: PayingWallet) => void): v
   );
 }
 
-/**
- * TronLink announces itself and also adds itself to the window, sometimes after the page loaded. It gets one button.
- */
+/** TronLink announces itself and also adds itself to the window, maybe late. It gets one button. */
 function discoverTron(scope: WalletScope, add: (wallet: PayingWallet) => void): void {
   const known = new Set<unknown>();
   const offer = (

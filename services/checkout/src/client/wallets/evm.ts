@@ -17,7 +17,7 @@ const ADDRESS = /^0x[0-9a-f]{40}$/i;
 /** transfer(address,uint256) of ERC-20. */
 const TRANSFER_SELECTOR = '0xa9059cbb';
 
-/** Exact transfer of the amount due; undefined when it is not possible. */
+/** Undefined when an exact transfer is not possible. */
 export function evmTransfer(order: CheckoutOrder): EvmTransfer | undefined {
   const { baseUnits } = dueAmount(order);
   const { address, contractAddress } = order;
@@ -30,8 +30,8 @@ export function evmTransfer(order: CheckoutOrder): EvmTransfer | undefined {
 }
 
 /**
- * Asks an injected wallet to send the amount due: account, chain (switched if needed), exact transfer. The transaction
- * contains the chain id, so that a wallet that changes chains meanwhile rejects it.
+ * Account, chain (switched if needed), exact transfer. The transaction contains the chain id: a wallet that changes
+ * chains meanwhile rejects it.
  */
 export async function payWithEvmWallet(provider: EvmProvider, order: CheckoutOrder): Promise<WalletOutcome> {
   const transfer = evmTransfer(order);
@@ -68,7 +68,7 @@ async function accountOf(provider: EvmProvider): Promise<string | WalletOutcome>
   }
 }
 
-/** True when the wallet's node shows the transaction as reverted. A hash belongs to only one chain. */
+/** By the wallet's node. A hash belongs to only one chain. */
 export async function hasFailedOnEvm(provider: EvmProvider, transaction: string): Promise<boolean> {
   try {
     const call = { method: 'eth_getTransactionReceipt', params: [transaction] };

@@ -1,7 +1,7 @@
 import { dueAmount, type CheckoutOrder } from '../../view/checkout-order.ts';
 import { isRefusal, type WalletOutcome } from './wallet.ts';
 
-/** The parts of a Wallet Standard wallet that this module uses (https://docs.sui.io/standards/wallet-standard). */
+/** The parts of the Wallet Standard that are used here (https://docs.sui.io/standards/wallet-standard). */
 export interface SuiWallet {
   readonly name: string;
   readonly icon: string;
@@ -37,7 +37,7 @@ const COIN_WITH_BALANCE = 'CoinWithBalance';
 const ADDRESS_BYTES = 32;
 const U64_BYTES = 8;
 
-/** Chain identifiers in the Wallet Standard. SUI_TEST may be any chain except the main one. */
+/** SUI_TEST may be any chain except the main one. */
 function suiChains(order: Pick<CheckoutOrder, 'chain'>): readonly string[] {
   return order.chain === 'SUI' ? ['sui:mainnet'] : ['sui:testnet', 'sui:devnet', 'sui:localnet'];
 }
@@ -52,9 +52,8 @@ export function canPaySui(wallet: SuiWallet, order: Pick<CheckoutOrder, 'chain'>
 }
 
 /**
- * Asks a Wallet Standard wallet to send the amount due. The transaction is passed as the Sui SDK's version 2 JSON; the
- * wallet adds coins and gas. SUI is split from the gas coin. A token uses the intent CoinWithBalance, if the wallet
- * supports it. The page has no node to look up the owner's coins.
+ * The transaction is the Sui SDK's version 2 JSON; the wallet adds coins and gas. SUI is split from the gas coin. A
+ * token uses the intent CoinWithBalance, if the wallet supports it: the page has no node to look up the owner's coins.
  */
 export async function payWithSuiWallet(wallet: SuiWallet, order: CheckoutOrder): Promise<WalletOutcome> {
   const connect = wallet.features[CONNECT] as Connect | undefined;

@@ -2,9 +2,8 @@ import { dueAmount, type CheckoutOrder } from '../../view/checkout-order.ts';
 import { isRefusal, type WalletOutcome } from './wallet.ts';
 
 /**
- * The parts of TronLink and similar wallets that this module uses
- * (https://docs.tronlink.org/plugin-wallet/active-requests). `window.tron` and TIP-6963 announcements are TIP-1193
- * providers. `window.tronLink` is the older interface.
+ * TronLink and similar wallets (https://docs.tronlink.org/plugin-wallet/active-requests). `window.tron` and TIP-6963
+ * announcements are TIP-1193 providers; `window.tronLink` is the older interface.
  */
 export interface TronWallet {
   request(call: { readonly method: string }): Promise<unknown>;
@@ -12,7 +11,7 @@ export interface TronWallet {
   readonly tronWeb?: TronWeb | false;
 }
 
-/** TIP-1102, for TIP-1193 providers: returns the accounts, or an error with code 4001. */
+/** TIP-1102: returns the accounts, or an error with code 4001. */
 export const REQUEST_ACCOUNTS = 'eth_requestAccounts';
 /** Older interface: `{code: 200}`; 4000 while its window is open, 4001 when declined, an empty string when locked. */
 export const REQUEST_ACCOUNTS_BEFORE = 'tron_requestAccounts';
@@ -49,18 +48,18 @@ export interface TronWeb {
 
 type Account = { readonly tronWeb: TronWeb; readonly from: string };
 
-/** Hash of the main network's genesis block. Its end is the chain id of wallets, 0x2b6653dc. */
+/** The end of this genesis block's hash is the chain id of wallets, 0x2b6653dc. */
 const MAIN_GENESIS = '00000000000000001ebf88508a03865c71d452e25f4d51194196a1d22b6653dc';
 /** In sun. A USDT transfer to a new address has cost up to a quarter of it. */
 const FEE_LIMIT_SUN = 100_000_000;
-/** Texts that TronLink throws when the owner declines to sign: extension, iOS app, Android app. */
+/** TronLink throws these when the owner declines to sign: extension, iOS app, Android app. */
 const DECLINED: ReadonlySet<unknown> = new Set(['Confirmation declined by user', 'cancel', 'cancle']);
 const READY_POLL_MS = 50;
 const READY_POLLS = 40;
 /** The node already has the transaction: some wallets send what they sign. */
 const SENT_BEFORE = 'DUP_TRANSACTION_ERROR';
 
-/** Asks TronLink to send the amount due. TRON requires the main network, a test chain any other. */
+/** The order's chain TRON requires the main network, a test chain any other. */
 export async function payWithTronWallet(
   wallet: TronWallet,
   requestAccounts: typeof REQUEST_ACCOUNTS | typeof REQUEST_ACCOUNTS_BEFORE,
@@ -100,7 +99,6 @@ async function send({ trx }: TronWeb, signed: unknown): Promise<WalletOutcome> {
   }
 }
 
-/** Account that the owner allows the page to see. */
 async function accountOf(wallet: TronWallet, method: string): Promise<Account | WalletOutcome> {
   try {
     const answer = await wallet.request({ method });
@@ -125,7 +123,7 @@ async function readyAccount(wallet: TronWallet): Promise<Account | undefined> {
   return undefined;
 }
 
-/** True when the wallet's node shows the transaction as failed, usually for lack of energy. */
+/** By the wallet's node; usually for lack of energy. */
 export async function hasFailedOnTron({ tronWeb }: TronWallet, transaction: string): Promise<boolean> {
   if (!tronWeb) return false;
   try {

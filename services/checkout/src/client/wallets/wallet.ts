@@ -3,14 +3,13 @@ import type { CheckoutOrder } from '../../view/checkout-order.ts';
 export type WalletOutcome =
   | {
       readonly outcome: 'SENT';
-      /** Transaction hash, if the wallet returned it. */
       readonly transaction?: string;
     }
-  /** The owner declined; no transfer was sent. */
+  /** The owner declined. In this and the next three cases no transfer was sent. */
   | { readonly outcome: 'REFUSED' }
-  /** The wallet is on another network and did not switch; no transfer was sent. */
+  /** The wallet did not switch the network. */
   | { readonly outcome: 'WRONG_NETWORK' }
-  /** The wallet cannot make this transfer; no transfer was sent. */
+  /** The wallet cannot make this transfer. */
   | { readonly outcome: 'UNABLE' }
   /** The wallet did not connect, for example because it is locked; it was not asked to pay. */
   | { readonly outcome: 'NOT_READY' }
@@ -22,12 +21,9 @@ export interface PayingWallet {
   readonly name: string;
   /** A `data:image/` URL. */
   readonly icon: string | null;
-  /** Asks the owner to send exactly the amount due. Never throws. */
+  /** Exactly the amount due. Never throws. */
   pay(order: CheckoutOrder): Promise<WalletOutcome>;
-  /**
-   * True when the wallet's own node shows the transaction as failed in a block; false while unknown. Undefined for
-   * families whose wallets cannot tell. Never throws.
-   */
+  /** By the wallet's node, in a block; false while unknown. Undefined where wallets cannot tell. Never throws. */
   readonly hasFailed?: ((transaction: string) => Promise<boolean>) | undefined;
 }
 
@@ -36,17 +32,14 @@ const REFUSED_BY_OWNER = 4001;
 /** WALLET_STANDARD_ERROR__USER__REQUEST_REJECTED of @wallet-standard/errors, in the error's context. */
 const REFUSED_BY_STANDARD = 4_001_000;
 
-/**
- * True when a wallet's error means that the owner declined. Only the code counts: nodes and devices use words like
- * "rejected" or "denied" too, possibly after the transaction was sent.
- */
+/** Only the code counts: nodes and devices use words like "rejected" too, possibly after the transaction was sent. */
 export function isRefusal(error: unknown): boolean {
   if (typeof error !== 'object' || error === null) return false;
   const { code, context } = error as { code?: unknown; context?: { __code?: unknown } | null };
   return code === REFUSED_BY_OWNER || context?.__code === REFUSED_BY_STANDARD;
 }
 
-/** Accepts only icons as data URLs, as wallets announce them, so that the page loads no other resource. */
+/** Only data URLs, as wallets announce them, so that the page loads no other resource. */
 export function ownIcon(icon: unknown): string | null {
   return typeof icon === 'string' && /^data:image\/[a-z+.-]+[;,]/i.test(icon) ? icon : null;
 }

@@ -40,7 +40,6 @@ test('recognises a refusal only by its code', () => {
   expect(notRefusals.filter(isRefusal)).toEqual([]);
 });
 
-/** Fails with the given error when it is asked to send. */
 function failingWith(provider: EvmProvider, error: unknown): EvmProvider['request'] {
   const { request } = provider;
   return async (call) => {
@@ -54,7 +53,7 @@ describe('payWithEvmWallet', () => {
     readonly provider: EvmProvider;
     readonly calls: { readonly method: string; readonly params?: readonly unknown[] }[];
   }
-  /** Starts on another chain by default; `errors` by method. */
+  /** On another chain than the order's by default; `errors` by method. */
   function make({ chainId = '0x1', errors = {} as Record<string, Error>, switches = true } = {}): Made {
     const calls: Made['calls'] = [];
     let current = chainId;
