@@ -1,7 +1,7 @@
 import { Option, type Argument, type Command } from 'commander';
 import type { CliContext } from './context.ts';
 
-/** Adds a command. `run` receives arguments and options as typed. */
+/** `run` receives arguments and options as typed. */
 export type AddCommand = (
   parent: Command,
   name: string,

@@ -3,10 +3,7 @@ import { createTypedSecret } from './typed-secret.ts';
 
 const BELL = '\u0007';
 
-/**
- * Asks for a secret on the terminal without showing it.
- * @throws GatewayError NO_TERMINAL when standard input is no terminal
- */
+/** Does not echo. @throws GatewayError NO_TERMINAL when standard input is no terminal */
 export async function askSecretOnTerminal(question: string): Promise<string> {
   const { stdin, stderr } = process;
   if (!stdin.isTTY) {

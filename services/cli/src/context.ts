@@ -1,15 +1,13 @@
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Clock } from '@opentill/runtime/clock';
 
-/** Access to the world: everything that differs between a terminal, a script and a test. */
+/** Everything that differs between a terminal, a script and a test. */
 export interface CliContext {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
-  /** Writes one line to standard output. */
   readonly print: (line: string) => void;
-  /** Writes one line to standard error. */
   readonly printError: (line: string) => void;
-  /** Asks on the terminal without echo. Rejects with NO_TERMINAL if there is none. */
+  /** Without echo. Rejects with NO_TERMINAL if there is none. */
   readonly askSecret: (question: string) => Promise<string>;
 }
 
@@ -20,21 +18,18 @@ export type CliErrorCode =
   | 'NO_TERMINAL'
   /** The wallet is restored, but some balances could not be determined; the message names them. */
   | 'RECOVERY_INCOMPLETE'
-  /** The ops service does not answer; the message names its address. */
   | 'OPS_UNREACHABLE'
   | 'NOT_FOUND'
-  /** `doctor` found a problem; its report names it. */
   | 'DOCTOR_FAILED'
-  /** Ledger and chain differ; the report of `reconcile` names the differences. */
   | 'BOOKS_DIFFER'
-  /** A chain was not comparable: its scanner is behind the final block, or money kept moving. Try again. */
+  /** Its scanner is behind the final block, or money kept moving. Try again. */
   | 'CHAIN_NOT_AT_REST'
-  /** Coin for fees was booked between its measurement and its booking. Measure again. */
+  /** Coin for fees was booked between measurement and booking. Measure again. */
   | 'GAS_BOOKED_MEANWHILE'
   /** No scanner answered in time. The request stays queued. */
   | 'NO_ANSWER_YET';
 
-/** An error for the operator; not retryable unless `options` set it. */
+/** Not retryable unless `options` set it. */
 export function cliError(
   code: CliErrorCode,
   message: string,

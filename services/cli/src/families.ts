@@ -9,7 +9,7 @@ import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Family } from '@opentill/domain/chains';
 import { baseUnits } from '@opentill/domain/money';
 
-/** Families that the gateway derives addresses for. Add a new family here. */
+/** Add a new family here. */
 export const CHAIN_FAMILIES = {
   EVM: evmFamily,
   TRON: tronFamily,
@@ -20,12 +20,12 @@ export const FAMILY_CODECS: readonly AddressCodec[] = Object.values(CHAIN_FAMILI
   ({ addressCodec }) => addressCodec,
 );
 
-/** A token contract of the network file in its family's canonical form, as in the database. */
+/** As in the database. */
 export function canonicalContract(family: Family, contract: string): TokenContract {
   return contractIn(CHAIN_FAMILIES[family].addressCodec, contract) ?? (contract as TokenContract);
 }
 
-/** The token with this canonical contract. Null: the native coin, if configured. Undefined: none. */
+/** Null: the native coin, if configured. Undefined: none. */
 export function findTokenOf(
   { family, tokens }: Pick<NetworkConfig, 'family' | 'tokens'>,
   contract: string | null | undefined,
@@ -41,7 +41,7 @@ export interface SentPayment {
   readonly pays: { readonly contract: string | null; readonly to: string; readonly amount: bigint };
 }
 
-/** Outcomes of transactions by two sources at a verified block. Omits those on which they do not agree. */
+/** By two sources at a verified block. Omits transactions on which they do not agree. */
 export async function readFates(
   network: NetworkConfig,
   { height }: { readonly height: number },

@@ -11,19 +11,18 @@ export async function withDatabase<T>(options: DatabaseOptions, work: (db: Db) =
   }
 }
 
-/** Opens the database with the operators' role. */
 export function withOpsDatabase<T>(context: CliContext, work: (db: Db) => Promise<T>): Promise<T> {
   const url = requiredVariable(context, 'OPS_DATABASE_URL');
   return withDatabase({ url, applicationName: 'opentill-cli', poolMax: 2 }, work);
 }
 
-/** Opens the database as its owner: no other role may write what a restore writes. */
+/** As its owner: no other role may write what a restore writes. */
 export function withOwnersDatabase<T>(context: CliContext, work: (db: Db) => Promise<T>): Promise<T> {
   const url = requiredVariable(context, 'DATABASE_ADMIN_URL');
   return withDatabase({ url, applicationName: 'opentill-restore', poolMax: 2 }, work);
 }
 
-/** Decodes the key that seals merchants' secrets: 32 bytes in base64. @throws GatewayError CLI_USAGE */
+/** 32 bytes in base64. @throws GatewayError CLI_USAGE */
 export function parseKey(base64: string): Buffer {
   const key = Buffer.from(base64, 'base64');
   if (key.length !== 32) throw usage('SECRETS_KEY must be 32 bytes in base64: openssl rand -base64 32');

@@ -14,19 +14,19 @@ import { tableLine } from './print-table.ts';
 import { OPERATOR_CONFIG_SCHEMA, requiredVariable } from './config.ts';
 import { cliError, usage, type CliContext } from './context.ts';
 
-/** An input whose optional fields may also be undefined. */
+/** Optional fields may also be undefined. */
 export type Given<I> = { readonly [K in keyof I]: object extends Pick<I, K> ? I[K] | undefined : I[K] };
 
 export interface OpsClient {
-  /** Calls one operation. @throws GatewayError with code and message of the service's error */
+  /** @throws GatewayError with code and message of the service's error */
   call<O extends OperationOf<'READ' | 'ACT'>>(operation: O, input: Given<OpsInput<O>>): Promise<OpsAnswer<O>>;
-  /** Reads the first elements of a list, at most `max`, over several pages. */
+  /** At most `max` elements, over several pages. */
   list<O extends OperationOf<'LIST'>>(
     operation: O,
     input: Given<Omit<OpsInput<O>, 'limit' | 'cursor'>>,
     max: number,
   ): Promise<readonly OpsAnswer<O>[]>;
-  /** Streams the bytes of a file. Throws if it ends too early. */
+  /** Throws if the file ends too early. */
   download<O extends OperationOf<'EXPORT'>>(
     operation: O,
     input: OpsInput<O>,
@@ -39,16 +39,15 @@ const PAGE_MAX = 200;
 const RETRYABLE_FROM = 500;
 
 /**
- * Opens the ops service at OPS_URL. Allows only TLS or this machine, because it sends a token. ALLOW_HTTP_OPS permits
- * plain HTTP, for example on a private container network.
- * @throws GatewayError CONFIG_INVALID, CLI_USAGE, FILE_UNREADABLE, FILE_TOO_OPEN
+ * Allows only TLS or this machine, because it sends a token; ALLOW_HTTP_OPS permits plain HTTP, for example on a
+ * private container network. @throws GatewayError CONFIG_INVALID, CLI_USAGE, FILE_UNREADABLE, FILE_TOO_OPEN
  */
 export async function openOps(context: CliContext): Promise<OpsClient> {
   const url = requiredVariable(context, 'OPS_URL').replace(/\/$/, '');
   requireSafe(context, url);
   const tokenFile = requiredVariable(context, 'OPS_TOKEN_FILE');
   const token = (await readClosedFile(tokenFile)).trim();
-  // A different secret in this file must not leave the process: neither in a request nor in an error about a header.
+  // A different secret in this file must not leave the process, neither in a request nor in an error about a header.
   if (operatorIdOfToken(token) === undefined)
     throw usage(`OPS_TOKEN_FILE: ${tokenFile} does not contain an operator's token.`);
 
@@ -109,7 +108,7 @@ export async function callOps<O extends OperationOf<'READ' | 'ACT'>>(
   return (await openOps(context)).call(operation, input);
 }
 
-/** Prints the first elements of a list, at most `max`, one line each. */
+/** At most `max` elements, one line each. */
 export async function printList<O extends OperationOf<'LIST'>>(
   context: CliContext,
   operation: O,
@@ -121,7 +120,7 @@ export async function printList<O extends OperationOf<'LIST'>>(
   for (const element of await ops.list(operation, input, max)) context.print(tableLine(cellsOf(element)));
 }
 
-/** Splits the input into path, query and body, as the catalog defines. */
+/** As the catalog defines. */
 function requestOf(
   operation: OpsOperation,
   input: object,

@@ -28,7 +28,6 @@ import { addSweeps } from './sweep-commands.ts';
 const LIMIT = option('--limit <number>', 'maximum number of lines', '50');
 const ON_CHAIN = needed('--chain <chain>');
 
-/** Commands that call the ops service: `opentill orders …`, `payout …`, `halt …`, `operator …` and others. */
 export function addOps(program: Command, add: AddCommand): void {
   addOrders(program, add);
   addPayouts(program, add);

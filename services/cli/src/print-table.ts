@@ -1,16 +1,15 @@
-/** Joins cells with tabs. An empty or null cell becomes a dash. */
+/** An empty or null cell becomes a dash. */
 export function tableLine(cells: readonly (string | number | boolean | null | undefined)[]): string {
   return cells
     .map((cell) => (cell === null || cell === undefined || cell === '' ? '-' : oneLine(String(cell))))
     .join('\t');
 }
 
-/** Replaces control characters: third-party text must not move the cursor, hide text or add lines. */
+/** Third-party text must not move the cursor, hide text or add lines. */
 export function oneLine(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]+/gu, ' ');
 }
 
-/** Applies `oneLine` to each column. */
 export function plainLine(line: string): string {
   return line.split('\t').map(oneLine).join('\t');
 }

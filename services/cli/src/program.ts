@@ -15,7 +15,7 @@ import { addOps } from './ops-commands.ts';
 import { addPolicy } from './policy-commands.ts';
 import { addWebhook } from './webhook-commands.ts';
 
-/** Creates the `opentill` command line. Commands only translate words into calls. Errors are GatewayErrors. */
+/** Commands only translate words into calls. Errors are GatewayErrors. */
 export function createProgram(context: CliContext): Command {
   const program = new Command('opentill')
     .description('Operates an Opentill gateway.')

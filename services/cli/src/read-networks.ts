@@ -3,7 +3,7 @@ import { readNetworkFile } from '@opentill/contracts/read-network-file';
 import { requiredVariable } from './config.ts';
 import { usage, type CliContext } from './context.ts';
 
-/** Reads a network file, by default NETWORKS_FILE. @throws GatewayError CONFIG_INVALID, NETWORKS_… */
+/** @throws GatewayError CONFIG_INVALID, NETWORKS_… */
 export async function readNetworks(
   context: Pick<CliContext, 'env'>,
   file = requiredVariable(context, 'NETWORKS_FILE'),
@@ -12,8 +12,8 @@ export async function readNetworks(
 }
 
 /**
- * The named networks, enabled or not; without names the enabled ones.
- * @throws GatewayError CLI_USAGE, CONFIG_INVALID, NETWORKS_…
+ * Named ones, enabled or not; without names the enabled ones. @throws GatewayError CLI_USAGE, CONFIG_INVALID,
+ * NETWORKS_…
  */
 export async function chooseNetworks(
   context: Pick<CliContext, 'env'>,

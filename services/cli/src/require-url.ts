@@ -1,9 +1,8 @@
 import { usage } from './context.ts';
 
 /**
- * Requires an origin as browsers and the api write it: without path, trailing slash or default port. Any other form
- * would never equal the origin of a returnUrl.
- * @throws GatewayError CLI_USAGE
+ * As browsers and the api write it, without path, trailing slash or default port: another form would never equal the
+ * origin of a returnUrl. @throws GatewayError CLI_USAGE
  */
 export function requireOrigin(name: string, text: string): void {
   if (isHttpUrl(text) && new URL(text).origin === text) return;

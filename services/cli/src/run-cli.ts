@@ -8,9 +8,8 @@ const OPERATOR_ERROR = 1;
 const RETRYABLE_ERROR = 75;
 
 /**
- * Runs one command. Prints an error as one line.
- * @returns the exit code: 0; 1 if the operator has to correct something; 75 if the same command may succeed later
- * @throws errors that are not GatewayErrors or system errors
+ * Prints an error as one line. @returns the exit code: 0; 1: the operator has to correct something; 75: the same
+ * command may succeed later. @throws errors that are not GatewayErrors or system errors
  */
 export async function runCli(args: readonly string[], given: CliContext): Promise<number> {
   const context: CliContext = {
@@ -30,12 +29,12 @@ export async function runCli(args: readonly string[], given: CliContext): Promis
   }
 }
 
-/** For example a missing file or a directory without permission. Node's message names the path. */
+/** For example a missing file. Node's message names the path. */
 function isSystemError(error: unknown): boolean {
   return typeof error === 'object' && error !== null && 'syscall' in error;
 }
 
-/** The message, followed by causes that add information. */
+/** Followed by causes that add information. */
 function describe(error: unknown): string {
   const parts: string[] = [];
   for (let cause = error as Partial<AggregateError> | undefined; cause; cause = cause.cause as typeof cause) {

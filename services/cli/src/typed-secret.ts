@@ -1,6 +1,5 @@
 export type Typed =
   | { readonly kind: 'MORE' }
-  /** The line, without its end. */
   | { readonly kind: 'ENTERED'; readonly text: string }
   | { readonly kind: 'CANCELLED' };
 
@@ -14,8 +13,8 @@ const CONTROL = /\p{Cc}/u;
 const SEQUENCE_FINAL = /[@-~]/;
 
 /**
- * Parses keys from a terminal in raw mode. Ignores control characters, and keys that send escape sequences, such as
- * arrows, even in pieces. Calls `onIgnored` for each, so that the caller can ring the bell.
+ * Raw mode. Ignores control characters, and keys that send escape sequences, such as arrows, even in pieces. Calls
+ * `onIgnored` for each, so that the caller can ring the bell.
  */
 export function createTypedSecret(onIgnored: () => void): (chunk: string) => Typed {
   const typed: string[] = [];

@@ -36,7 +36,7 @@ import { TEST_NETWORKS } from '../../ops/test/support/test-ops.ts';
 import { runCli } from '../src/run-cli.ts';
 
 const PASSPHRASE = 'a passphrase of the tests';
-/** Maximum difference between the database's clock and the clock of the tests. */
+/** Between the database's clock and the clock of the tests. */
 const CLOCKS_DIFFER_MS = 5_000;
 const SEED = seedOf(
   parseMnemonic('legal winner thank year wave sausage worth useful legal winner thank yellow'),
@@ -117,7 +117,7 @@ afterAll(async () => {
 
 const ofRow = { chain: 'ETH_SEPOLIA', source_address: HOT_WALLET } as const;
 
-/** Creates rows of every kind, with every special character that text may contain. */
+/** Rows of every kind, with every special character that text may contain. */
 async function populate(db: Db): Promise<void> {
   const { merchantId } = await aMerchant(db, { name: 'Tab\there, line\nend, back\\slash, \\N and “Grüße”' });
   await aChainCursor(db, { seen_height: 90, verified_height: 80, head_height: 92 });
@@ -151,7 +151,7 @@ async function populate(db: Db): Promise<void> {
     );
 }
 
-/** Every row of a database as text, by table, without those that a restore changes. */
+/** As text, by table, without rows that a restore changes. */
 async function contentsOf(db: Db): Promise<Map<string, string>> {
   const { rows } = await sql<{ name: string; columns: string }>`
     select c.oid::regclass::text as name, (select string_agg(quote_ident(a.attname), ', ' order by a.attnum) from pg_attribute a
@@ -197,7 +197,7 @@ describe('opentill backup and restore', () => {
 
   it('takes one snapshot of a running gateway, readable only by its owner', async () => {
     const before = await contentsOf(admin.kysely);
-    // Rows are committed during the backup. Those committed after the snapshot are in none of its tables.
+    // Rows committed after the snapshot are in none of the backup's tables.
     const env = { ...wallet(), DATABASE_ADMIN_URL: testDatabase.adminUrl };
     const blocker = testDatabase.open('admin');
     let done = false;
@@ -242,7 +242,6 @@ describe('opentill backup and restore', () => {
     expect(statSync(target.keystore).mode & 0o777).toBe(0o600);
     restored = open(restoredUrl);
 
-    // Remove the rows that were committed after the snapshot.
     const {
       rows: [snapshot],
     } = await sql<{ at: Date }>`select taken_at as at from restoration`.execute(restored);
@@ -309,7 +308,6 @@ describe('opentill backup and restore', () => {
       { nonce: 1, state: 'SIGNED', used: true },
       { nonce: 2, state: 'RESERVED', used: false },
     ]);
-    // Each halt opens an incident.
     const { rows: halts } = await sql`
       select h.halt_id = i.incident_id as same, i.closed_at from wallet_halt h
       left join incident i on i.incident_id = h.halt_id and i.kind = 'RESTORED' where h.released_at is null`.execute(
@@ -403,7 +401,7 @@ describe('opentill backup and restore', () => {
         reseal(dir, 'manifest.json', manifestOf(dir).replace(/("name": "transfer",[^}]*"rows": )\d+/, '$11')),
       /transfer has .* rows/,
     );
-    // Main or test networks: the kind of the wallets is not guessed.
+    // The kind of the wallets is not guessed.
     const mixed = { networks: [...TEST_NETWORKS, MAIN_NETWORK] };
     await damage('mixed', (dir) => reseal(dir, 'networks.json', JSON.stringify(mixed)), /different keys/);
     await damage('unread', (dir) => reseal(dir, 'networks.json', '{}'), /networks\.json/);

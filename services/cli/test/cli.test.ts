@@ -93,7 +93,7 @@ async function opentill(args: readonly string[], options: RunOptions = {}): Prom
   return { code, out, errors };
 }
 
-/** Expects a single line on standard error that matches. */
+/** A single line on standard error. */
 function expectRefusal(run: Run, code: 1 | 75, words: RegExp): void {
   expect(run.errors).toHaveLength(1);
   expect(run.errors[0]).toMatch(words);
@@ -163,7 +163,7 @@ describe('setup', () => {
     };
   }
 
-  /** Audit entries that no operator made, with the database user. */
+  /** Entries that no operator made, with the database user. */
   async function audited() {
     const rows = await asOwner(empty.url, 'select * from audit_entry order by entry_id');
     for (const row of rows) expect(row['operator']).toMatch(/^database:[a-z]/);
@@ -573,7 +573,7 @@ describe('opentill rescan', () => {
   });
 });
 
-/** An order with `count` callbacks, each delivered at its second attempt. */
+/** Each delivered at its second attempt. */
 async function createOrderWithCallbacks(count: number, overrides: Parameters<typeof aCollection>[1] = {}) {
   const order = await aCollection(admin.kysely, overrides);
   const events: string[] = [];

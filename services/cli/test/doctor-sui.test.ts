@@ -5,8 +5,6 @@ import { suiDevnetNetwork } from '@opentill/testkit/devnet-networks';
 import { examineNetwork } from '../src/doctor/examine-network.ts';
 import type { Finding } from '../src/doctor/finding.ts';
 
-// opentill doctor on a SUI network: findings for one endpoint, on main and test networks.
-
 let devnet: SuiDevnet;
 let other: SuiNode;
 beforeAll(async () => {

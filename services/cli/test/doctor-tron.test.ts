@@ -6,11 +6,9 @@ import { startTronDevnet, type TronDevnet } from '@opentill/devnets/tron/start-t
 import type { Finding } from '../src/doctor/finding.ts';
 import { runCli } from '../src/run-cli.ts';
 
-// opentill doctor on a TRON network: compares its endpoints with the file and with each other.
-
 let folder: string;
 let devnet: TronDevnet;
-/** The same genesis with other blocks, ten minutes older. */
+/** The same genesis, other blocks, ten minutes older. */
 let fork: TronDevnet;
 let stranger: TronDevnet;
 

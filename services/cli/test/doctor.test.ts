@@ -25,7 +25,7 @@ const BLOCKS = 300;
 let folder: string;
 /** Has the tokens. Mines only on demand, so that two reads see the same head at any interval. */
 let anvil: Anvil;
-/** Another chain, without tokens. */
+/** Without tokens. */
 let other: Anvil;
 
 beforeAll(async () => {
@@ -43,7 +43,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Mines a transfer a few blocks below the head. */
+/** A few blocks below the head. */
 async function payAndMine(): Promise<void> {
   const { rpcUrl } = anvil;
   const to = devAccount(7).address;
@@ -52,7 +52,7 @@ async function payAndMine(): Promise<void> {
   await callRpc(rpcUrl, 'anvil_mine', ['0x5', '0x1']);
 }
 
-/** A network file with one network; `changes` override the values of the first chain. */
+/** `changes` override the values of the first chain. */
 function networksFile(changes: object = {}): string {
   const limits = { displayDecimals: 2, minAmount: null, maxAmount: null };
   const network = {
@@ -85,7 +85,7 @@ interface Examined {
   readonly code: number;
   readonly out: readonly string[];
   readonly errors: readonly string[];
-  /** The finding of a check, for any subject or a given one. */
+  /** For any subject or a given one. */
   of(check: string, subject?: string): Finding | undefined;
 }
 
@@ -122,7 +122,7 @@ async function doctor(
 const examine = (changes: object, env: Readonly<Record<string, string>> = {}): Promise<Examined> =>
   doctor([networksFile(changes), '--json'], env);
 
-/** Runs `work` with a faulty proxy in front of the first chain. */
+/** In front of the first chain. */
 async function throughProxy<T>(
   options: Omit<LyingRpcOptions, 'upstreamUrl' | 'seed'>,
   work: (url: string) => Promise<T>,
@@ -361,7 +361,6 @@ describe('opentill doctor for a network', () => {
 
   it('reports an old head as a stuck node', async () => {
     const { of } = await examine({ rpcUrls: [other.rpcUrl], ...OTHER });
-    // This chain's time is that of the start; the test's clock is minutes later.
     expect(of('head')).toMatchObject({ outcome: 'fail', mend: expect.stringMatching(/older than 30 s/) });
   });
 

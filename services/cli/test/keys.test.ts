@@ -65,7 +65,7 @@ async function opentill(
   return { code, out, errors };
 }
 
-/** Expects one line without a stack and without secrets. */
+/** One line without a stack and without secrets. */
 function expectRefusal(run: Run, code: 1 | 75, message: RegExp): void {
   expect(run.errors).toHaveLength(1);
   expect(run.errors[0]).toMatch(message);
@@ -426,7 +426,6 @@ describe('opentill keys recover', () => {
       'ETH_SEPOLIA USDC: 2.000001 on 2 deposit addresses, 0.00 in the hot wallet',
     ]);
     const rows = readFileSync(report, 'utf8').trimEnd().split('\n');
-    // One line per address, one more for a second symbol. Every order's address is among them.
     expect(rows).toHaveLength(1 + 2 + last + 1 + GAP + 1);
     const { rows: orders } = await sql<{ address: string; derivation_index: number }>`
       select address, derivation_index from deposit_address`.execute(admin.kysely);
@@ -435,7 +434,7 @@ describe('opentill keys recover', () => {
       expect(rows.filter((row) => row.startsWith(`EVM,${index},`))[0]?.toLowerCase()).toContain(address);
     expect(readFileSync(files.publicKeys, 'utf8')).toBe(readFileSync(publicKeys, 'utf8'));
 
-    // Again, with the mark typed and an unreadable chain: the rest is found, and the unreadable chain is named.
+    // The rest is found, and the unreadable chain is named.
     const chains = ['ETH', 'ETH_SEPOLIA', 'BSC_TEST'];
     const again = await opentill([...args, '--mark', 'EVM=2', '--chain', ...chains], { env });
     expectRefusal(again, 75, /incomplete: ETH was not read completely, BSC_TEST was not read completely\./);

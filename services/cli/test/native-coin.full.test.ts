@@ -32,8 +32,8 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import { sql } from 'kysely';
 import { runCli } from '../src/run-cli.ts';
 
-// With real nodes, scanner and command line: coin is booked as gas and becomes an asset. The rescan that `reconcile`
-// suggests then finds the transfer that brought it.
+// Coin is booked as gas and becomes an asset. The rescan that `reconcile` suggests then finds the transfer that brought
+// it. Real nodes, scanner and command line.
 
 interface Node {
   createReader(network: NetworkConfig): ChainReader;

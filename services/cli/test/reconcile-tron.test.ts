@@ -5,7 +5,7 @@ import type { OrderRow } from '@opentill/testkit/scenario';
 import { sql } from 'kysely';
 import { CHAIN, randomAddress, openTronBooks, USDT, type TronBooks } from './tron-books.ts';
 
-// Coin that is sent to a TRON deposit address for its fees belongs to the gateway, like the tokens there.
+// Coin at a TRON deposit address for its fees belongs to the gateway, like the tokens there.
 
 const TRX = 1_000_000n;
 const BROUGHT = 20n * TRX;
@@ -34,14 +34,14 @@ async function coinOn(address: string): Promise<bigint> {
   return BigInt(((await answer.json()) as { balance?: number }).balance ?? 0);
 }
 
-/** Sends with the address's own key. Free bandwidth of the day pays for it. */
+/** By the address' own key. Free bandwidth of the day pays for it. */
 async function takeCoin(sun: bigint): Promise<void> {
   const [from, to] = [order.address as Address, books.devnet.accounts[6]!.address as Address];
   await books.send(await books.sign({ from, to, contract: null, amountBaseUnits: baseUnits(sun) }));
   await books.mine(8);
 }
 
-/** Tops up the fee as a sweep does: planned, signed, in a block. */
+/** As a sweep does: planned, signed, in a block. */
 async function topUpCoin(): Promise<void> {
   const [sweepId, orderPk, to] = [crypto.randomUUID(), crypto.randomUUID(), order.address as Address];
   await sql`insert into sweep (sweep_id, chain, family, address, symbol, contract_address, amount, destination, destination_kind, method,

@@ -5,10 +5,10 @@ import { sql } from 'kysely';
 import { createWorldOfBooks, type WorldOfBooks } from './world-of-books.ts';
 
 const ADDRESSES = 100_000;
-/** Heap after garbage collection: more than some pages with their answers, less than all of them. */
+/** More than some pages with their answers, less than all of them. */
 const HEAP_GROWTH_MAX_BYTES = 20 * 1024 * 1024;
 
-/** Orders that one statement creates within its timeout of ten seconds. */
+/** As many as one statement creates within its timeout of ten seconds. */
 const ORDERS_PER_STATEMENT = 10_000;
 
 let world: WorldOfBooks;
@@ -48,7 +48,6 @@ it(`reads ${ADDRESSES} deposit addresses page by page and finds the one in exces
   expect(grown).toBeLessThan(HEAP_GROWTH_MAX_BYTES);
 }, 600_000);
 
-/** Copies of one order, each with its own address. */
 async function makeOrders(like: string, from: number, to: number): Promise<void> {
   await sql`
     with made as (

@@ -74,7 +74,7 @@ it('reports a payment that no source showed, but not with --paid-only', async ()
   });
   expect((await world.reconcile(['--json', '--paid-only'])).differences).toEqual([]);
 
-  // The rescan finds it. Until it is booked it is in progress; if that takes too long, it is a difference.
+  // Until it is booked it is in progress; if that takes too long, it is a difference.
   const id = await world.seen(order.address, tx, 5n * USDT);
   const young = await world.reconcile();
   expect(young).toMatchObject({
@@ -161,7 +161,7 @@ it('reports unseen, unbooked and missing top-ups', async () => {
   await settle(id);
   expect((await world.reconcile()).code).toBe(0);
 
-  // Booked by hand before it is verified. The booking from the chain then replaces it.
+  // The booking from the chain replaces the one by hand.
   const early = await world.pay(HOT_WALLET, 4n * USDT);
   const earlyId = await world.seen(HOT_WALLET, early, 4n * USDT, 'USDT', 'DETECTED');
   await sql`select book_top_up(${`BSC_TEST:${early.txHash}:USDT`}, 'BSC_TEST', 'USDT', ${(4n * USDT).toString()}::numeric)`.execute(
@@ -257,7 +257,6 @@ it('explains a swept address and reports coin that was taken from it', async () 
     { symbol: 'USDT', received: `${30n * USDT}`, swept: `${30n * USDT}`, unswept: '0', unexplained: '0' },
     { symbol: 'tBNB', brought: `${COIN / 100n}`, fees: `${fee}`, unswept: `${left}`, onChain: `${left}` },
   ]);
-  // Each address with money appears once and is explained.
   expect(one.addresses.map(({ unexplained }) => unexplained)).toEqual(one.addresses.map(() => '0'));
   const { out } = await world.reconcile(['--addresses']);
   expect(out).toContain(

@@ -7,8 +7,7 @@ import { createRestoredBooks, type RestoredBooks } from './restored-books.ts';
 import { CHAIN, createWorldOfBooks, HOT_WALLET, USDT, type WorldOfBooks } from './world-of-books.ts';
 
 // A database is restored to its state before deposit addresses were swept. Their payments since, and the fees sent to
-// them, are found on the chain and booked once. The addresses have keys of devnet accounts; the test plays scanner
-// and tracker.
+// them, are found on the chain and booked once. The test plays scanner and tracker.
 
 const COLD = devAccount(9).address.toLowerCase();
 const STRANGER = devAccount(5).address.toLowerCase();
@@ -16,14 +15,14 @@ const GAS = 10n ** 16n;
 
 let world: WorldOfBooks;
 let books: RestoredBooks;
-/** Deposit addresses by their history since the backup. */
+/** By their history since the backup. */
 const accounts = {
   swept: devAccount(7),
   toHot: devAccount(2),
   brought: devAccount(3),
   stolen: devAccount(4),
 };
-/** The last fee top-up: a scanner that does not know it records it as a deposit. */
+/** A scanner that does not know this fee top-up records it as a deposit. */
 let brought: Awaited<ReturnType<WorldOfBooks['sendCoin']>>;
 const orders: Partial<Record<keyof typeof accounts, OrderRow>> = {};
 
@@ -37,7 +36,7 @@ const balance = async (kind: string, symbol = 'USDT') => {
   return rows[0]?.balance;
 };
 
-/** Writes what scanner and tracker record for own transactions without an outcome. */
+/** What scanner and tracker record for own transactions without an outcome. */
 async function settle(): Promise<void> {
   const { rows } = await sql<{ tx_hash: string; amount: bigint; order_pk: string }>`
     select t.tx_hash, t.amount, t.order_pk from own_transaction t where not exists (
@@ -109,7 +108,7 @@ it('waits for the scanner', async () => {
 });
 
 it('releases no wallet before all blocks up to the restore are read and booked', async () => {
-  // The scanner has started to catch up but is still below the block of the backup.
+  // The scanner catches up but is still below the block of the backup.
   await world.verified();
   await sql`update chain_cursor set verified_time = (select restored_at - interval '1 second' from restoration)
     where chain = ${CHAIN}`.execute(world.db);
@@ -145,14 +144,13 @@ it('finds payments and fees of deposit addresses and books each once', async () 
   const { code, out, errors } = await opentill(`restore reconcile --cold ${COLD}`);
   expect({ code, errors }).toEqual({ code: 0, errors: '' });
   expect(out).toContain('1 movements recognised');
-  // A theft is never a sweep.
   expect(out).toContain(`to ${STRANGER}, which no sweep in the backup names`);
   const again = await opentill(`restore reconcile --cold ${COLD}`);
   expect(again.out).not.toContain('recognised');
   await settle();
   expect(await movements()).toEqual(['3 GAS_TOP_UP PAID_OUT of ABANDONED', '2 SWEEP PAID_OUT of DONE']);
   expect(await balance('COLD')).toBe(100n * USDT);
-  // 60 returned to the hot wallet as a sweep; it is not booked as a top-up too.
+  // 60 returned to the hot wallet as a sweep and are no top-up too.
   expect(await balance('HOT_AVAILABLE')).toBe(60n * USDT);
   expect(await balance('OWNER')).toBe(0n);
   expect(await balance('DEPOSIT')).toBe(240n * USDT); // in the ledger; 100 of it were stolen

@@ -12,7 +12,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => books.close());
 
-/** A deposit address with money, as coins or as address balance. */
+/** With money as coins or as address balance. */
 async function paid(form: 'coin' | 'address'): Promise<Address> {
   const address = books.newKey();
   await aCollection(books.admin, {
@@ -74,7 +74,6 @@ it('records sweeps since the backup with amount and deposit address', async () =
   );
   expect(rows).toHaveLength(3);
 
-  // Once everything is booked, it becomes a sweep.
   await books.age(1);
   await book();
   await books.bookTopUps();

@@ -8,7 +8,7 @@ import { sql } from 'kysely';
 import { CHAIN, randomAddress, openSuiBooks, USDC, type Signed, type SuiBooks } from './sui-books.ts';
 
 let books: SuiBooks;
-/** Payouts by their history before the database was restored to the backup. */
+/** By their history before the database was restored to the backup. */
 let orders: Record<'paid' | 'unpaid' | 'landed' | 'paidAnew' | 'died', OrderRow>;
 let lost: Record<'token' | 'coin', Signed>;
 let forgotten: Record<'paid' | 'paidAnew', Signed>;
@@ -27,7 +27,7 @@ beforeAll(async () => {
   const landed = await books.signFor(orders.landed);
   await books.store(orders.landed, landed);
   for (const order of [orders.paidAnew, orders.died]) await books.store(order, await books.signFor(order));
-  // Backup: transactions from here on are in no database.
+  // Transactions from here on are in no database.
   await books.restore();
   await books.send(landed);
   const paid = await books.signFor(orders.paid);
@@ -148,10 +148,9 @@ describe('a restored SUI wallet', () => {
     expect(rows).toEqual([]);
     const owner = await sql<{ symbol: string; balance: bigint }>`
       select symbol, balance from ledger_account where kind = 'OWNER' order by 1`.execute(books.admin);
-    // 1,002 received, 3 and 4 taken; of SUI 100 received and five taken, in addition to fees of lost transactions.
+    // 1,002 received, 3 and 4 taken; of SUI 100 received and five taken, and fees of lost transactions.
     expect(owner.rows.find(({ symbol }) => symbol === 'USDC')!.balance).toBe(-(1_002n - 7n) * USDC);
     expect(owner.rows.find(({ symbol }) => symbol === 'SUI')!.balance).toBeGreaterThan(-95n * 10n ** 9n);
-    // Transactions that an operator or the restore assigned are not foreign any longer.
     const foreign = await sql`
       select from foreign_transaction x where not exists (select from forgotten_payment f
         where f.tx_hash = x.tx_hash and f.decision is not null)`.execute(books.admin);
@@ -165,11 +164,9 @@ describe('a restored SUI wallet that received its first coin after the backup', 
     try {
       await fresh.restore();
       const first = await fresh.gather('SUI');
-      // Or it does not have the form of a gathering.
       expect(() => readSignedPayment(first.raw)).toThrow(RangeError);
       await fresh.send(first);
       await fresh.checkpoint();
-      // And one of a token, for which no other payment is open.
       await fresh.devnet.control.fund(fresh.wallet, { symbol: 'USDC', amountBaseUnits: USDC, form: 'coin' });
       await fresh.checkpoint();
       await fresh.send(await fresh.gather());
@@ -189,7 +186,7 @@ describe('a restored SUI wallet that received its first coin after the backup', 
       });
       const released = await fresh.opentill('restore', 'release', '--reason', 'looked');
       expect(released).toMatchObject({ code: 0, errors: '' });
-      // The ledger's SUI equals the balance, except for what arrived before the scanner started.
+      // Except for what arrived before the scanner started.
       const gas = await sql<{ balance: bigint }>`
         select sum(balance) as balance from ledger_account where symbol = 'SUI' and kind in ('HOT_AVAILABLE', 'HOT_GAS')`.execute(
         fresh.admin,

@@ -4,8 +4,8 @@ import { baseUnits } from '@opentill/domain/money';
 import { sql } from 'kysely';
 import { CHAIN, randomAddress, openTronBooks, USDT, type Signed, type TronBooks } from './tron-books.ts';
 
-// A TRON database is restored to its state before deposit addresses were swept. No count shows their payments: every
-// block since the backup is read for them and for fee top-ups, and each is booked once.
+// No count shows payments of TRON deposit addresses: every block since the backup is read for them and for fee top-ups,
+// and each is booked once.
 
 const COLD = randomAddress();
 const STRANGER = randomAddress();
@@ -13,7 +13,7 @@ const KNOWN = randomAddress();
 const TRX = 1_000_000n;
 
 let books: TronBooks;
-/** Deposit addresses by their history since the backup. */
+/** By their history since the backup. */
 const accounts = { swept: 3, toHot: 4, brought: 5, stolen: 6, lent: 7, other: 8 } as const;
 const opentill = (line: string) => books.opentill(...line.split(' '));
 const addressOf = (name: keyof typeof accounts) => books.devnet.accounts[accounts[name]]!.address as Address;
@@ -29,7 +29,7 @@ async function pay(from: Address, to: Address, amount: bigint, isCoin = false): 
   return signed;
 }
 
-/** An open sweep of the whole balance for which energy was lent. */
+/** Sweeps the whole balance. */
 async function lend(address: Address): Promise<void> {
   const [sweepId, orderPk] = [crypto.randomUUID(), crypto.randomUUID()];
   await sql`insert into sweep (sweep_id, chain, family, address, symbol, contract_address, amount, destination, destination_kind, method,
@@ -87,7 +87,7 @@ beforeAll(async () => {
   for (const place of Object.values(accounts))
     await books.deposited(books.devnet.accounts[place]!, 100n * USDT);
   await books.mine(4);
-  // Energy was lent for these; no other step was done.
+  // No other step was done for these.
   for (const name of ['lent', 'other'] as const) await lend(addressOf(name));
   await books.restore(0);
   // Not in any database: fee top-ups, sweeps, the amount above the float, and a theft.

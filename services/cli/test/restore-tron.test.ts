@@ -4,10 +4,10 @@ import { sql } from 'kysely';
 import { randomAddress, openTronBooks, USDT, type Signed, type TronBooks } from './tron-books.ts';
 
 let books: TronBooks;
-/** Payouts by their history before the database was restored to the backup. */
+/** By their history before the database was restored to the backup. */
 let orders: Record<'paid' | 'unpaid' | 'landed' | 'paidAnew' | 'died', OrderRow>;
 let lost: Record<'token' | 'coin', Signed>;
-/** Signed by earlier processes of the signer, which this database does not know. */
+/** Signed by earlier processes of the signer; unknown to this database. */
 let forgotten: Record<'paid' | 'paidAnew', Signed>;
 const opentill = (line: string, ...rest: readonly string[]) => books.opentill(...line.split(' '), ...rest);
 
@@ -23,7 +23,7 @@ beforeAll(async () => {
   const landed = await books.signFor(orders.landed);
   await books.store(orders.landed, landed);
   for (const order of [orders.paidAnew, orders.died]) await books.store(order, await books.signFor(order));
-  // Backup: transactions from here on are in no database.
+  // Transactions from here on are in no database.
   await books.restore(0);
   await books.send(landed);
   await books.mine(4);
@@ -85,7 +85,7 @@ describe('a restored TRON wallet', () => {
     });
     expect((await attempts(orders.paidAnew)).map(({ state }) => state)).toEqual(['DEAD', 'OPEN']);
     expect((await attempts(orders.paidAnew))[1]!.tx_hash).toBe(forgotten.paidAnew.txHash);
-    // Amounts have the token's decimals, although the file writes its contract in capitals.
+    // With the token's decimals, although the file writes its contract in capitals.
     expect(out).toContain(`decide payment ${lost.token.txHash}`);
     expect(out).toContain('3.00 USDT to T');
     expect(out).toContain('5.00 TRX to T');
@@ -126,7 +126,6 @@ describe('a restored TRON wallet', () => {
   it('is released afterwards with a ledger that equals the chain', async () => {
     await books.age(2);
     await books.mine();
-    // The scanner follows adopted transactions like own ones.
     expect((await opentill('restore reconcile')).out).toContain('to be verified by the scanner');
     for (const signed of Object.values(forgotten)) await books.recordVerified(signed);
     expect(await opentill('restore reconcile')).toMatchObject({ code: 0, errors: '' });

@@ -11,7 +11,7 @@ import type { OrderRow } from '@opentill/testkit/scenario';
 import { runCli } from '../src/run-cli.ts';
 
 export interface RestoredBooks {
-  /** Applies the changes that a restore makes to the current database. */
+  /** Applies the changes of a restore to the current database. */
   restore(): Promise<void>;
   /** Moves the time of the restores back. */
   age(hours: number): Promise<void>;
@@ -67,7 +67,7 @@ export async function createRestoredBooks(
   };
 }
 
-/** A payout's transaction as the signer stores it before sending. */
+/** As the signer stores it before sending. */
 export interface StoredAttempt {
   readonly chain: string;
   readonly family: string;
@@ -75,7 +75,7 @@ export interface StoredAttempt {
   readonly contract: string;
   readonly txHash: string;
   readonly raw: Uint8Array;
-  /** Maximum cost in the wallet's native coin, in base units. */
+  /** In the wallet's native coin, base units. */
   readonly cost: string;
   readonly validity: {
     readonly uniqueMs: number;
@@ -85,7 +85,7 @@ export interface StoredAttempt {
   };
 }
 
-/** Stores a signed transaction of an order, as the signer does in one commit. */
+/** In one commit, as the signer does. */
 export async function storeAttempt(admin: Db, order: OrderRow, attempt: StoredAttempt): Promise<void> {
   const { chain, family, wallet, contract, txHash, raw, cost, validity } = attempt;
   const { uniqueMs, expiresMs, reference, epochs } = validity;

@@ -32,7 +32,7 @@ const ONE_SUI = 10n ** 9n;
 
 export type Signed = SignedExpiring & { readonly intent: PaymentIntent };
 
-/** A SUI hot wallet with its ledger and scanner, on a node whose checkpoints and epochs come on demand. */
+/** A SUI hot wallet with ledger and scanner, on a node whose checkpoints and epochs come on demand. */
 export interface SuiBooks extends Omit<RestoredBooks, 'close'> {
   readonly devnet: SuiDevnet;
   readonly admin: Db;
@@ -40,27 +40,26 @@ export interface SuiBooks extends Omit<RestoredBooks, 'close'> {
   readonly sender: ExpiringSender;
   /** Reserved, not signed. */
   payout(amount?: bigint): Promise<OrderRow>;
-  /** A separate key. The wallet's sender signs for it, too. */
+  /** The wallet's sender signs for it, too. */
   newKey(): Address;
   /** Signs like an earlier process of the signer, without a record. */
   sign(pays: Partial<PaymentIntent>): Promise<Signed>;
   signFor(order: OrderRow): Promise<Signed>;
-  /** Received in coins of USDC or SUI. */
+  /** Coins that were received in USDC or SUI. */
   gather(symbol?: 'USDC' | 'SUI'): Promise<Pick<SignedExpiring, 'txHash' | 'raw'>>;
   send(signed: Pick<SignedExpiring, 'txHash' | 'raw'>): Promise<void>;
   store(order: OrderRow, signed: Signed): Promise<void>;
-  /** Creates one checkpoint, and waits until the scanner has verified it. */
+  /** Creates one, and waits until the scanner has verified it. */
   checkpoint(): Promise<void>;
-  /** Books transfers to the wallet as the tracker does. */
+  /** As the tracker does. */
   bookTopUps(): Promise<void>;
-  /** Starts the next epoch, and waits until the scanner has verified a checkpoint of it. */
+  /** Waits until the scanner has verified a checkpoint of the next epoch. */
   passEpoch(): Promise<void>;
   close(): Promise<void>;
 }
 
 export const randomAddress = (): Address => `0x${randomBytes(32).toString('hex')}` as Address;
 
-/** @param suiForm form of the wallet's initial SUI */
 export async function openSuiBooks(suiForm: 'address' | 'coin' = 'address'): Promise<SuiBooks> {
   const [devnet, database] = await Promise.all([startSuiDevnet({ checkpointMs: 0 }), createTestDatabase()]);
   const adminDatabase = database.open('admin');

@@ -20,7 +20,6 @@ export const CHAIN = 'TRON_TEST';
 export const USDT = 1_000_000n;
 const SOLID_LAG_BLOCKS = 3;
 
-/** A signed payment with its expiry. */
 export type Signed = SignedExpiring & { readonly intent: PaymentIntent };
 
 /** A TRON hot wallet with its ledger, on a node whose blocks come on demand. No service runs. */
@@ -32,7 +31,7 @@ export interface TronBooks extends Pick<RestoredBooks, 'age' | 'opentill'> {
   payout(amount?: bigint): Promise<OrderRow>;
   /** Signs like an earlier process of the signer, without a record. */
   sign(pays: Partial<PaymentIntent>): Promise<Signed>;
-  /** An order whose address has received `amount` of USDT, verified and booked. The devnet account has its key. */
+  /** USDT, verified and booked. The devnet account has the address' key. */
   deposited(account: TronDevAccount, amount: bigint): Promise<OrderRow>;
   signFor(order: OrderRow): Promise<Signed>;
   send(signed: Signed): Promise<void>;
@@ -41,7 +40,7 @@ export interface TronBooks extends Pick<RestoredBooks, 'age' | 'opentill'> {
   mine(blocks?: number): Promise<void>;
   /** Advances solid blocks past the expiry of every signature. */
   passExpiry(): Promise<void>;
-  /** Applies the changes that a restore makes to the current database. `hoursAgo`: age of the restore. */
+  /** `hoursAgo`: age of the restore. */
   restore(hoursAgo: number): Promise<void>;
   close(): Promise<void>;
 }
@@ -81,7 +80,7 @@ export async function openTronBooks(
   const usdt = devnet.tokens.USDT;
   let uniqueMs = Date.now();
 
-  /** Writes the scanner's cursor at the solid block, as if it had verified everything. */
+  /** As if the scanner had verified everything up to the solid block. */
   async function verify(): Promise<void> {
     const { solid, head } = devnet.control.summary();
     const [before, last, top] = await Promise.all(

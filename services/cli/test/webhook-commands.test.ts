@@ -45,7 +45,7 @@ async function opentill(...args: readonly string[]) {
 const createShop = async (callbackUrl: string | null = 'https://shop.example/callbacks') =>
   (await aMerchant(admin.kysely, { callbackUrl })).merchantId;
 
-/** An order with one callback per element of `states`, from so many hours ago. */
+/** One callback per element of `states`, from so many hours ago. */
 async function createOrder(merchantId: string, states: readonly string[], hoursAgo = 0) {
   const order = await aCollection(admin.kysely, { merchant_id: merchantId });
   const events: string[] = [];
@@ -92,7 +92,6 @@ describe('opentill webhook replay', () => {
     expect(await states(followed.events)).toEqual(['DEAD', 'DELIVERED']);
     expect(await states(waiting.events)).toEqual(['PENDING', 'PENDING']);
     expect(await states(other.events)).toEqual(['DEAD']);
-    // The second run finds only the superseded one.
     expect((await opentill('webhook', 'replay', '--merchant', shop)).out[0]).toBe(
       '0 of 1 callbacks are due again.',
     );

@@ -66,7 +66,7 @@ export interface Reconciled {
     unasked: string;
     onChain: string | null;
   }[];
-  /** Set with --addresses: the reading of each address. */
+  /** Set with --addresses. */
   readonly addresses: readonly Record<string, string>[];
   readonly chain: { addresses: number; block: { height: number } };
 }
@@ -75,7 +75,7 @@ export interface Reconciled {
 const contractOf = (symbol: string): string | null =>
   symbol in DEV_TOKEN_ADDRESSES ? DEV_TOKEN_ADDRESSES[symbol as 'USDT'].toLowerCase() : null;
 
-/** A chain with a matching ledger, with the rows that scanner, tracker and signer would have written. */
+/** With the rows that scanner, tracker and signer would have written. */
 export async function createWorldOfBooks() {
   const folder = mkdtempSync(join(tmpdir(), 'opentill-reconcile-'));
   const anvil: Anvil = await startAnvil({
@@ -200,7 +200,7 @@ export async function createWorldOfBooks() {
     sendCoin: async (to: string, amountWei: bigint, from = CUSTOMER) =>
       mined(await payNative({ rpcUrl, fromKey: from.privateKey, to, amountWei })),
 
-    /** A transfer as the scanner records it, verified by default. @returns its id */
+    /** As the scanner records it, verified by default. @returns its id */
     async seen(to: string, tx: Mined, amount: bigint, symbol = 'USDT', state = 'VERIFIED'): Promise<number> {
       const { transfer_id } = await db
         .insertInto('transfer')
@@ -259,7 +259,7 @@ export async function createWorldOfBooks() {
       );
     },
 
-    /** A payout that leaves the hot wallet, with the rows of signer and scanner; booked if requested. */
+    /** With the rows of signer and scanner; booked if requested. */
     async paidOut(amount: bigint, booked: boolean): Promise<OrderRow> {
       const order = await aPayout(db, {
         merchant_id: merchantId,
@@ -276,10 +276,7 @@ export async function createWorldOfBooks() {
       if (booked) await world.bookPayout(order, tx.txHash);
       return order;
     },
-    /**
-     * Tops up the order's address for the fee, then sweeps all its USDT to cold storage; both booked.
-     * @returns the fee
-     */
+    /** Tops up the address for the fee, then sweeps all its USDT to cold storage; both booked. @returns the fee */
     async swept(order: OrderRow, key: DevAccount, amount: bigint, broughtWei: bigint): Promise<bigint> {
       const [sweepId, contract_address] = [randomUUID(), order.contract_address];
       await sql`insert into sweep (sweep_id, chain, family, address, symbol, contract_address, amount, destination, destination_kind, method, cost_estimate)
@@ -330,7 +327,7 @@ export async function createWorldOfBooks() {
       return height;
     },
 
-    /** Runs any command that uses the database directly. */
+    /** For commands that use the database directly. */
     async opentill(line: string): Promise<{ readonly code: number; readonly output: string }> {
       const output: string[] = [];
       const code = await runCli(line.split(' '), {
@@ -375,7 +372,7 @@ export async function createWorldOfBooks() {
         chain: chain as unknown as Reconciled['chain'],
       };
     },
-    /** Makes open items old enough to count as differences. */
+    /** Old enough to count as differences. */
     async grewOld(): Promise<void> {
       await sql`update transfer set updated_at = now() - interval '10 minutes'`.execute(db);
       await sql`update own_transaction_fate set updated_at = now() - interval '10 minutes'`.execute(db);

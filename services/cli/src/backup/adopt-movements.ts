@@ -17,9 +17,9 @@ export interface AdoptedMovements {
 }
 
 /**
- * Adopts the transfers between the gateway's own addresses since the backup: sweeps, fee top-ups of deposit
- * addresses, and transfers from hot wallets to cold storage. Writes the rows that planner and signer had written.
- * From there each takes the way of every payout: the scanner records its outcome, and the tracker settles it once.
+ * Transfers between the gateway's own addresses since the backup: sweeps, fee top-ups of deposit addresses, and
+ * transfers from hot wallets to cold storage. Writes the rows that planner and signer had written. Then the scanner
+ * records each outcome, and the tracker settles it once.
  */
 export async function adoptMovements(
   db: Db,

@@ -14,17 +14,14 @@ async function sha256Of(path: string): Promise<string> {
   return hash.digest('hex');
 }
 
-/** Contents of SHA256SUMS, in the format of `sha256sum -c`. */
+/** In the format of `sha256sum -c`. */
 export async function sumsOf(directory: string, files: readonly string[]): Promise<string> {
   const lines: string[] = [];
   for (const file of files) lines.push(`${await sha256Of(join(directory, file))}  ${file}\n`);
   return lines.join('');
 }
 
-/**
- * Verifies the checksum of every file, then reads the backup's manifest.
- * @throws GatewayError BACKUP_DAMAGED, BACKUP_OF_ANOTHER_VERSION
- */
+/** Verifies the checksum of every file first. @throws GatewayError BACKUP_DAMAGED, BACKUP_OF_ANOTHER_VERSION */
 export async function verifyBackup(directory: string): Promise<Manifest> {
   const sums = await readSums(directory);
   for (const [file, expected] of sums) {

@@ -18,24 +18,24 @@ export interface MinedTransaction extends RecoveredTransaction {
 /** Reads from one source at a time. Signatures prove each transaction, the agreed count that none is missing. */
 export interface WalletHistory {
   /**
-   * Every transaction of the wallet in the blocks above `from` up to `to`, ascending. `counts`: its transaction count
-   * at either block, if known. Throws a GatewayError with a ReaderErrorCode when no source can be read.
+   * In the blocks above `from` up to `to`, ascending. `counts`: transaction counts at either block, if known. Throws a
+   * GatewayError with a ReaderErrorCode when no source can be read.
    */
   find(
     wallet: Address,
     range: { readonly from: number; readonly to: number },
     counts: { readonly from: number | undefined; readonly to: number | undefined },
   ): Promise<readonly MinedTransaction[]>;
-  /** Transaction count at a block; undefined if no source keeps the state of that block. */
+  /** Undefined if no source keeps the state of that block. */
   countAt(wallet: Address, height: number): Promise<number | undefined>;
-  /** Highest count at any source, including its pool, and the sources that did not answer. */
+  /** At any source, including its pool; `silent` sources did not answer. */
   newestCount(wallet: Address): Promise<{ readonly highest: number; readonly silent: readonly string[] }>;
 }
 
 const REQUEST_TIMEOUT_MS = 15_000;
-/** Up to this many blocks it is cheaper to read them than to ask for counts in between. */
+/** Reading so few blocks is cheaper than asking for counts in between. */
 const FEW_BLOCKS = 4;
-/** Blocks in one call, with their transactions: some megabytes. */
+/** With their transactions: some megabytes. */
 const BLOCKS_PER_CALL = 4;
 
 /** Connects at the first call. Throws TypeError for a network without chain id. */
@@ -115,7 +115,7 @@ interface Bound {
   readonly count: number | undefined;
 }
 
-/** The first endpoint that answers; the error of the last one when none does. */
+/** The error of the last endpoint when none answers. */
 async function askAny(
   endpoints: readonly Endpoint[],
   requests: readonly RpcRequest[],
@@ -166,7 +166,7 @@ function numberOf(answer: unknown): number {
   throw readerError('INCONSISTENT_ANSWER', "the node's answer is malformed: not a number");
 }
 
-/** Transaction count of each wallet up to a block, by two sources; undefined where they do not agree. */
+/** By two sources; undefined where they do not agree. */
 export async function readAgreedCounts(
   network: NetworkConfig,
   wallets: readonly Address[],

@@ -1,9 +1,9 @@
-/** A transaction of a held wallet that the restored database does not know: the fields that matching needs. */
+/** A transaction of a held wallet that the restored database does not know. */
 export interface ForgottenPayment {
   readonly txHash: string;
   /** Null on chains without nonces. */
   readonly nonce: number | null;
-  /** Null: it moved no money, from the wallet to itself. Undefined: no transaction that this gateway signs. */
+  /** Null: from the wallet to itself, without money. Undefined: no transaction that this gateway signs. */
   readonly pays: Payment | null | undefined;
   readonly blockTime: Date;
 }
@@ -15,10 +15,10 @@ export interface Payment {
   readonly amount: bigint;
 }
 
-/** A nonce that is not final, as in the restored database. */
+/** Not final, in the restored database. */
 export interface KnownNonce {
   readonly nonce: number;
-  /** The payment that was signed with it; undefined: none yet. */
+  /** Undefined: no payment was signed with it yet. */
   readonly signed: { readonly orderPk: string; readonly pays: Payment } | 'CANCEL' | undefined;
 }
 
@@ -78,7 +78,7 @@ export function matchForgotten(
     });
 }
 
-/** Maximum difference between the clocks of chains and databases. */
+/** Between the clocks of chains and databases. */
 const CLOCKS_DIFFER_MS = 60_000;
 
 function wasOpen({ requestedAt, expiresAt }: DoubtfulPayout, blockTime: Date): boolean {

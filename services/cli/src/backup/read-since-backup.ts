@@ -8,19 +8,18 @@ import type { Hold } from './store/restored-rows.ts';
 export interface ReadSince {
   /** A transaction that expires at this chain time or before is in no unread block; null: no block was read. */
   readonly overMs: number | null;
-  /** Transactions in the database that the scanner has not verified yet. Reading stopped before their blocks. */
+  /** Own transactions that the scanner has not verified yet. Reading stopped before their blocks. */
   readonly notVerified: readonly string[];
 }
 
-/** Blocks that are read and stored in one step. */
+/** Read and stored in one step. */
 const BLOCKS_PER_STEP = 200;
 
 /**
- * Reads every block since the backup, up to the scanner's verified block, for transactions of held wallets and
- * deposit addresses. Stores those that the database does not know, together with the progress. The next run continues
- * there, and so does the next hold of the chain, because each block is read for all of them. Begins below the
- * backup's block if a transaction was in flight at the backup, so that every block of its lifetime is read.
- * @throws GatewayError with a ReaderErrorCode or a DatabaseErrorCode
+ * Reads every block since the backup, up to the scanner's verified block, for held wallets and deposit addresses.
+ * Stores transactions that the database does not know, together with the progress. The next run continues there, for
+ * every hold of the chain. Begins below the backup's block if a transaction was in flight at the backup, so that every
+ * block of its lifetime is read. @throws GatewayError with a ReaderErrorCode or a DatabaseErrorCode
  */
 export async function readSinceBackup(
   db: Db,

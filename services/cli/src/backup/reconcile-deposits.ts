@@ -13,11 +13,11 @@ import { readPayments, type Hold, type StoredPayment } from './store/restored-ro
 
 export interface DepositState {
   readonly chain: Chain;
-  /** Conditions that have to come true, or that the operator has to correct, as sentences. */
+  /** Sentences: what has to come true, or what the operator has to correct. */
   readonly waitsFor: readonly string[];
-  /** Sweeps and their fees that were recognised in this run. */
+  /** Sweeps and their fees, in this run. */
   readonly adopted: number;
-  /** Payments of an address to a receiver that no sweep in the backup has. */
+  /** Payments to a receiver that no sweep in the backup has. */
   readonly unknownReceivers: readonly StoredPayment[];
 }
 
@@ -25,11 +25,10 @@ const ADDRESSES_PER_PAGE = 250;
 const PARALLEL_COUNTS = 8;
 
 /**
- * Finds the payments of deposit addresses since the backup, and books them as sweeps. An address pays only cold
- * storage and hot wallets, so no operator has to assign them; other payments are reported.
- * EVM: checks addresses that have money by the ledger, by their transaction counts. TRON and SUI have no nonces:
- * readSinceBackup has read every block for them. Runs after the hot wallets of the chain, whose unknown transactions
- * brought the fees.
+ * Books payments of deposit addresses since the backup as sweeps. An address pays only cold storage and hot wallets, so
+ * no operator has to assign them; other payments are reported. EVM: compares transaction counts of addresses that have
+ * money by the ledger. TRON and SUI have no nonces: readSinceBackup has read every block. Runs after the hot wallets of
+ * the chain, whose unknown transactions brought the fees.
  *
  * @param cold cold storage, in addition to the destinations of sweeps in the backup
  * @throws GatewayError with a ReaderErrorCode or a DatabaseErrorCode
@@ -54,7 +53,7 @@ export async function reconcileDeposits(
   return { chain, waitsFor: [...waitsFor, ...outcome.waitsFor], adopted: outcome.adopted, unknownReceivers };
 }
 
-/** Reads by the transaction counts of the addresses at the verified block. @returns what is still missing */
+/** By transaction counts at the verified block. @returns what is still missing */
 async function recordAddresses(
   db: Db,
   network: NetworkConfig,
@@ -79,9 +78,8 @@ async function recordAddresses(
 }
 
 /**
- * Blocks that the ledger has not booked yet. A swept address is found by its balance in the ledger, so everything
- * before the restore has to be read and booked first. Released earlier, the ledger would permanently hold money that
- * is gone.
+ * A swept address is found by its balance in the ledger, so everything before the restore has to be read and booked
+ * first. Released earlier, the ledger would permanently hold money that is gone.
  */
 async function findUnbooked(
   db: Db,
@@ -97,7 +95,7 @@ async function findUnbooked(
   return count === 0 ? [] : [`the tracker to book ${count} verified transfers`];
 }
 
-/** Transaction counts on which two sources agree. Leaves out addresses with newer transactions, as a condition. */
+/** By two sources that agree. Leaves out addresses with newer transactions, as a condition. */
 async function readCounts(
   network: NetworkConfig,
   page: readonly Address[],

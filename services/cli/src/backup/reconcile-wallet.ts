@@ -13,7 +13,7 @@ import { takeNote } from './take-note.ts';
 import type { OpenExpiringWallet, WalletProof, WalletWork } from './wallet-state.ts';
 
 interface Proof extends WalletProof {
-  /** Every transaction is known, except those it waits for. */
+  /** Every transaction is known, except those that the wallet waits for. */
   readonly isComplete: boolean;
 }
 
@@ -26,7 +26,7 @@ const PROVE: Readonly<Record<Family, Prove>> = {
 };
 
 /**
- * Reads the wallet's transactions since the backup from the chain and stores what they prove. Idempotent.
+ * Stores what the chain proves about the wallet's transactions since the backup. Idempotent.
  * @throws GatewayError with a ReaderErrorCode or a DatabaseErrorCode
  */
 export async function reconcileWallet(
@@ -42,8 +42,8 @@ export async function reconcileWallet(
 }
 
 /**
- * Uses a block that the scanner has verified since the backup, and a transaction count on which two sources agree.
- * Each nonce below the count must belong to a transaction that the wallet's key signed.
+ * Needs a block verified since the backup, and a transaction count on which two sources agree. Each nonce below the
+ * count must belong to a transaction that the wallet's key signed.
  */
 async function proveByNonces({ db, network, hold }: WalletWork, anchor: Anchor | undefined): Promise<Proof> {
   const history = createWalletHistory(network);
@@ -70,9 +70,8 @@ async function proveByNonces({ db, network, hold }: WalletWork, anchor: Anchor |
 }
 
 /**
- * Without nonces no count proves that the list is complete. Reads every block instead, from two sources, up to one
- * after which no transaction of the lost machine can land. By then every transaction in flight at the backup is
- * verified or has landed nowhere.
+ * No count proves that the list is complete. Reads every block, from two sources, up to one after which no transaction
+ * of the lost machine can land. By then every transaction in flight at the backup is verified or has landed nowhere.
  */
 async function proveByBlocks(
   work: WalletWork,

@@ -5,12 +5,12 @@ import { readClosedFile } from '@opentill/wallet/read-closed-file';
 import { requiredVariable } from '../config.ts';
 import { usage, type CliContext } from '../context.ts';
 
-/** Roles that may assign a payment. Only administrators release a wallet, as for every halt of this kind. */
+/** May assign a payment. Only administrators release a wallet, as for every halt of this kind. */
 export const DECIDING_ROLES = ['FINANCE', 'ADMIN'] as const;
 export const RELEASING_ROLES = ['ADMIN'] as const;
 
 /**
- * The operator whose token is in OPS_TOKEN_FILE, from the database: the ops service may be down.
+ * From the database, by the token in OPS_TOKEN_FILE: the ops service may be down.
  * @throws GatewayError CLI_USAGE, CONFIG_INVALID, or a WalletErrorCode of the file
  */
 export async function requireOperator(

@@ -22,9 +22,8 @@ import {
 const EPOCHS_TO_LAND = 2;
 
 /**
- * Transactions of a SUI wallet since the backup. The scanner recorded them: it has read every checkpoint since the
- * backup again, from two sources, and stored each transaction of a hot wallet that this database does not know. Their
- * contents are in the bytes, which the digest verifies.
+ * The scanner has read every checkpoint since the backup again, from two sources, and stored each transaction of a hot
+ * wallet that this database does not know. Their contents are in the bytes, which the digest verifies.
  */
 export const openSuiWallet: OpenExpiringWallet = (work) => {
   const { db, network, hold } = work;
@@ -68,7 +67,7 @@ function intentOf(raw: Uint8Array) {
   }
 }
 
-/** Gathering a wallet's own coins pays no third party. Books the fee; no operator has to decide. */
+/** Gathering a wallet's own coins pays no third party: books the fee, without a decision. */
 async function bookGatherings({ db, network, hold, anchor }: AnchoredWork): Promise<void> {
   const { wallet } = hold;
   const payments = (await readPayments(db, { hold })).filter(({ pays }) => pays === undefined);
@@ -87,7 +86,7 @@ async function bookGatherings({ db, network, hold, anchor }: AnchoredWork): Prom
   }
 }
 
-/** Block after which no transaction of the lost machine can land, with its estimated time; undefined: verified. */
+/** After this block no transaction of the lost machine can land. Undefined: verified. */
 async function readEnd(
   { db, hold, anchor }: AnchoredWork,
   history: SuiWalletHistoryReader,

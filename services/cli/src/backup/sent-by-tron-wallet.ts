@@ -5,13 +5,13 @@ import { CLOCKS_DIFFER_MS, type OpenExpiringWallet } from './wallet-state.ts';
 
 const REQUEST_TIMEOUT_MS = 15_000;
 
-/** Transactions of a TRON wallet since the backup. Every block is read whole from two sources. */
+/** Every block is read whole from two sources. */
 export const openTronWallet: OpenExpiringWallet = ({ db, network, hold, anchor, onProgress }) => {
   const endMs = hold.restoredAt.getTime() + LANDS_WITHIN_MS + CLOCKS_DIFFER_MS;
   let readOverMs: number | null = null;
   return {
     async noteSent() {
-      // Imported here because it loads TronWeb, which would add 0.2 s to every command.
+      // Loads TronWeb, which would add 0.2 s to every command.
       const { createTronWalletHistoryReader } =
         await import('@opentill/chain-tron/sender/read-wallet-history');
       const history = createTronWalletHistoryReader(network, { requestTimeoutMs: REQUEST_TIMEOUT_MS });

@@ -3,7 +3,7 @@ import type { Db } from '@opentill/db/database';
 import type { Anchor } from '../reconcile/books.ts';
 import type { Hold, NamedPayout, StoredPayment } from './store/restored-rows.ts';
 
-/** Maximum lag of the database's clock behind the chain's at the restore. */
+/** Lag of the database's clock behind the chain's at the restore. */
 export const CLOCKS_DIFFER_MS = 300_000;
 
 export interface WalletWork {
@@ -14,38 +14,37 @@ export interface WalletWork {
 }
 
 export interface AnchoredWork extends WalletWork {
-  /** A block that the scanner has verified since the backup. */
+  /** The scanner has verified it since the backup. */
   readonly anchor: Anchor;
 }
 
-/** The block to verify after which no transaction of the lost machine can land, and its estimated time. */
+/** After this block no transaction of the lost machine can land; the time is an estimate. */
 export interface WorkEnd {
   readonly what: string;
   readonly at: Date;
 }
 
-/** Reconciliation of a wallet on a family without nonces. The returned sentences are what the wallet waits for. */
+/** For a family without nonces. The returned sentences are what the wallet waits for. */
 export type OpenExpiringWallet = (work: AnchoredWork) => {
   readonly noteSent: () => Promise<readonly string[]>;
-  /** Books transactions that paid no third party. */
+  /** Transactions that paid no third party. */
   readonly bookOwn?: () => Promise<void>;
-  /** Undefined once it is verified. */
   readonly readEnd: () => Promise<WorkEnd | undefined>;
   readonly findUnsettled: () => Promise<readonly string[]>;
 };
 
-/** Facts that the wallet's transactions since the backup prove. */
+/** By the wallet's transactions since the backup. */
 export interface WalletProof {
-  /** Conditions that have to come true, or that the operator has to correct, as sentences. */
+  /** Sentences: what has to come true, or what the operator has to correct. */
   readonly waitsFor: readonly string[];
-  /** Set if the only condition is that the chain reaches this time. */
+  /** Set if the wallet waits only for this chain time. */
   readonly waitsUntil: Date | undefined;
   readonly adopted: number;
   /** Endpoints that did not report their pool. */
   readonly silent: readonly string[];
 }
 
-/** State of one held wallet. It is reconciled when all lists are empty. */
+/** Reconciled when all lists are empty. */
 export interface WalletState extends WalletProof {
   readonly hold: Hold;
   readonly network: NetworkConfig;
@@ -53,7 +52,7 @@ export interface WalletState extends WalletProof {
   readonly payouts: readonly NamedPayout[];
 }
 
-/** True if the wallet only waits for time, so that no other wallet has to wait for it. */
+/** The wallet only waits for time, so no other wallet has to wait for it. */
 export function staysHeld({ waitsUntil, payments, payouts }: WalletState): boolean {
   return waitsUntil !== undefined && payments.length + payouts.length === 0;
 }
@@ -63,7 +62,7 @@ export interface Decided {
   readonly reason: string;
 }
 
-/** Recorded as the decider when the restore adopts a payment that certainly belongs to a payout. */
+/** The decider when the restore adopts a payment that certainly belongs to a payout. */
 export const PROVEN: Decided = {
   by: 'opentill restore',
   reason: 'signed by the wallet, with the nonce or within the lifetime of this payout',

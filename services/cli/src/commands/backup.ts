@@ -35,9 +35,9 @@ const FILE_NAMES: Readonly<Record<KeptFileRole, string>> = {
 };
 
 /**
- * Writes a backup into a new directory, completely or not at all, while the gateway runs. Keystore and policy stay
- * sealed. The backup contains neither the passphrase nor SECRETS_KEY.
- * @throws GatewayError BACKUP_NOT_POSSIBLE, CLI_USAGE, CONFIG_INVALID, a WalletErrorCode or a DatabaseErrorCode
+ * Writes a new directory, completely or not at all, while the gateway runs. Keystore and policy stay sealed; passphrase
+ * and SECRETS_KEY are not in the backup. @throws GatewayError BACKUP_NOT_POSSIBLE, CLI_USAGE, CONFIG_INVALID, a
+ * WalletErrorCode or a DatabaseErrorCode
  */
 export async function backUp(context: CliContext, options: BackupOptions): Promise<void> {
   const adminUrl = requiredVariable(context, 'DATABASE_ADMIN_URL');
@@ -71,7 +71,7 @@ export async function backUp(context: CliContext, options: BackupOptions): Promi
 
 type Sources = Readonly<Partial<Record<KeptFileRole, string>>>;
 
-/** Paths of the files, from options or from the services' environment variables. */
+/** From options, or from the services' environment variables. */
 function filesToKeep({ env }: CliContext, options: BackupOptions): Sources {
   const sources: Record<KeptFileRole, string | undefined> = {
     keystore: options.keystore ?? env['KEYSTORE_FILE'],

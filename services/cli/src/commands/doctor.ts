@@ -9,8 +9,8 @@ import { jsonLines } from '../print-table.ts';
 import { count, reportLines, type Section } from '../doctor/print-report.ts';
 
 /**
- * Checks the network file against its endpoints, and the deployment against this version. Changes no data.
- * @throws GatewayError DOCTOR_FAILED when a check failed, CLI_USAGE, NETWORKS_INVALID, NETWORKS_UNREADABLE
+ * Changes no data. @throws GatewayError DOCTOR_FAILED when a check failed, CLI_USAGE, NETWORKS_INVALID,
+ * NETWORKS_UNREADABLE
  */
 export async function examine(
   context: CliContext,

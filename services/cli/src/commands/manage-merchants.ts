@@ -9,7 +9,7 @@ const MERCHANTS_MAX = 10_000;
 const OVERLAP_MAX_SECONDS = 90 * 86_400;
 const MERCHANT_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** Creates a merchant and prints its token and webhook secret, once. */
+/** Prints token and webhook secret, once. */
 export async function createMerchant(
   context: CliContext,
   options: {
@@ -54,7 +54,7 @@ export async function printMerchants(context: CliContext): Promise<void> {
   }
 }
 
-/** Unusual state of a merchant's callbacks; empty otherwise. */
+/** Empty for a healthy endpoint. */
 function describeCallbacks(m: OpsAnswer<'getMerchant'>): string {
   const since = m.endpointSince ?? '?';
   const parts = [
@@ -72,9 +72,8 @@ export interface RotateOptions {
 }
 
 /**
- * Replaces a merchant's token or webhook secret and prints the new one, once. The old one stops working at once,
- * except a webhook secret with an overlap: then callbacks carry both signatures.
- * @throws GatewayError CLI_USAGE, NOT_FOUND, STATE_CONFLICT
+ * Prints the new secret, once. The old one stops working at once, except a webhook secret with an overlap: then
+ * callbacks carry both signatures. @throws GatewayError CLI_USAGE, NOT_FOUND, STATE_CONFLICT
  */
 export async function rotateMerchant(
   context: CliContext,

@@ -21,7 +21,7 @@ export interface ReconcileOptions {
   readonly json?: boolean;
   readonly paidOnly?: boolean;
   readonly bookGas?: boolean;
-  /** Prints one line for each asset on each deposit address while reading. */
+  /** One line for each asset on each deposit address, while reading. */
   readonly addresses?: boolean;
 }
 
@@ -29,9 +29,9 @@ export interface ReconcileOptions {
 const STATEMENT_TIMEOUT_MS = 120_000;
 
 /**
- * Compares the ledger with the chains, each at the newest block that its scanner has verified, and prints every
- * difference. Changes no data, except with `bookGas`, which books unbooked coin for fees.
- * @throws GatewayError BOOKS_DIFFER when there is a difference, CLI_USAGE, and errors of sources and database
+ * Compares the ledger with each chain at its newest verified block. Changes no data, except with `bookGas`, which books
+ * unbooked coin for fees. @throws GatewayError BOOKS_DIFFER when there is a difference, CLI_USAGE, and errors of
+ * sources and database
  */
 export async function reconcile(context: CliContext, options: ReconcileOptions): Promise<void> {
   const file = requiredVariable(context, 'NETWORKS_FILE');
@@ -93,7 +93,7 @@ async function reconcileNetwork(
   return one;
 }
 
-/** Prints readings at once and stores none: there may be millions. With --json one line each, before the rest. */
+/** Prints at once and stores none: there may be millions. With --json one line each, before the rest. */
 function createPrinter(
   context: CliContext,
   network: NetworkConfig,
@@ -107,7 +107,7 @@ function createPrinter(
   };
 }
 
-/** With --json standard output holds only JSON, so the line goes to standard error. */
+/** With --json standard output holds only JSON. */
 function printNote(context: CliContext, { json }: ReconcileOptions, line: string): void {
   if (json === true) context.printError(line);
   else context.print(line);

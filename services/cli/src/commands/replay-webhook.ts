@@ -34,9 +34,8 @@ export interface ReplayOptions extends Typed<
 }
 
 /**
- * Makes callbacks due again: one by its event id, in any state; or those of an order, a merchant or a period, in
- * order of occurrence and at a limited rate per second. They keep their nonces.
- * @throws GatewayError CLI_USAGE, NOT_FOUND
+ * One callback by its event id, in any state; or those of an order, a merchant or a period, in order of occurrence and
+ * at a limited rate per second. They keep their nonces. @throws GatewayError CLI_USAGE, NOT_FOUND
  */
 export async function replayWebhook(context: CliContext, options: ReplayOptions): Promise<void> {
   if (options.event !== undefined) return replayOne(context, options.event, options);
@@ -94,7 +93,7 @@ function readRate(text = String(DEFAULT_RATE)): number {
   throw usage('--rate must be a number of callbacks a second, from 1 to 99999.');
 }
 
-/** Replays in pages, oldest first, to keep the rate and to lock few rows at a time. */
+/** In pages, oldest first, to keep the rate and to lock few rows at a time. */
 async function replayChoice(
   ops: OpsClient,
   choice: Choice,

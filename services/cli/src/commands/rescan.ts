@@ -7,8 +7,8 @@ const ANSWER_TIMEOUT_MS = 60_000;
 const POLL_INTERVAL_MS = 200;
 
 /**
- * Has the chain's scanner read the blocks `from` to `to` again. Adds missing transfers, changes no existing ones.
- * @throws GatewayError CLI_USAGE, NO_ANSWER_YET
+ * The chain's scanner reads the blocks again: adds missing transfers, changes no existing ones. @throws GatewayError
+ * CLI_USAGE, NO_ANSWER_YET
  */
 export async function rescan(
   context: CliContext,

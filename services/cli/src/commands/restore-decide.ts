@@ -27,9 +27,9 @@ export interface PaymentDecision {
 }
 
 /**
- * Assigns an unknown payment to an order with the same receiver, token and amount, or records that its order is lost.
- * A lost one may be assigned later, after its merchant has created the order again.
- * @throws GatewayError NOT_FOUND, CLI_USAGE, RESTORE_NOT_RECONCILED
+ * Assigns an unknown payment to an order with the same receiver, token and amount, or records that its order is lost. A
+ * lost one may be assigned later, after its merchant has created the order again. @throws GatewayError NOT_FOUND,
+ * CLI_USAGE, RESTORE_NOT_RECONCILED
  */
 export async function decidePayment(
   context: CliContext,
@@ -85,9 +85,8 @@ export interface PayoutDecision {
 }
 
 /**
- * Decides a payout that was unsigned at the backup and that no transaction has paid: pays it with a new lifetime, or
- * refuses it.
- * @throws GatewayError NOT_FOUND, CLI_USAGE, RESTORE_NOT_RECONCILED
+ * A payout that was unsigned at the backup and that no transaction has paid: pays it with a new lifetime, or refuses
+ * it. @throws GatewayError NOT_FOUND, CLI_USAGE, RESTORE_NOT_RECONCILED
  */
 export async function decidePayout(
   context: CliContext,
@@ -113,7 +112,7 @@ async function findOnePayout(db: Db, order: string) {
   return payout;
 }
 
-/** Outcome of the transaction, by two sources at a verified block. */
+/** By two sources, at a verified block. */
 async function readFate(
   context: CliContext,
   db: Db,

@@ -21,10 +21,10 @@ export interface RestoreMoneyOptions {
 const ADDRESSES_PER_PAGE = 250;
 
 /**
- * Lists the money on addresses whose orders are not in the backup. The ledger assigns such money to no merchant; the
- * operator finds its owner. Searches every index that may have been assigned, until `gap` in a row above the last one
- * with an order are empty. Each start of an api process skips up to 32,768 indexes.
- * @throws GatewayError CLI_USAGE, CONFIG_INVALID, a ReaderErrorCode, a DatabaseErrorCode
+ * The ledger assigns money of orders that are not in the backup to no merchant; the operator finds its owner. Searches
+ * every index that may have been assigned, until `gap` in a row above the last one with an order are empty. Each start
+ * of an api process skips up to 32,768 indexes. @throws GatewayError CLI_USAGE, CONFIG_INVALID, a ReaderErrorCode, a
+ * DatabaseErrorCode
  */
 export async function findForgottenMoney(context: CliContext, options: RestoreMoneyOptions): Promise<void> {
   const gap = Number(options.gap);

@@ -24,7 +24,7 @@ import { oneLine } from '../print-table.ts';
 
 export interface ReconcileRestoreOptions {
   readonly chain?: string;
-  /** Cold storage addresses that no sweep in the backup names. */
+  /** In addition to those of sweeps in the backup. */
   readonly cold?: readonly string[];
 }
 
@@ -33,10 +33,9 @@ export interface ReleaseOptions extends ReconcileRestoreOptions {
 }
 
 /**
- * Compares every held wallet with its chain: adopts proven payments, and prints open decisions and conditions. Sends
- * no transaction. Wallets of a family that cannot be read stay held, and so do those that only wait for time; neither
- * blocks others.
- * @throws GatewayError RESTORE_NOT_RECONCILED while a question is open
+ * Adopts proven payments, and prints open decisions and conditions. Sends no transaction. Wallets of a family that
+ * cannot be read stay held, and so do those that only wait for time; neither blocks others. @throws GatewayError
+ * RESTORE_NOT_RECONCILED while a question is open
  */
 export async function reconcileRestore(context: CliContext, options: ReconcileRestoreOptions): Promise<void> {
   await withOwnersDatabase(context, async (db) => {
@@ -64,9 +63,8 @@ export async function reconcileRestore(context: CliContext, options: ReconcileRe
 }
 
 /**
- * Lets reconciled wallets sign again, on behalf of an operator. Reconciles once more first. Wallets that cannot be
- * reconciled, or that still wait for time, stay held.
- * @throws GatewayError RESTORE_NOT_RECONCILED when a question is open: then no wallet is released
+ * Lets reconciled wallets sign again. Reconciles once more first; wallets that cannot be reconciled, or that still wait
+ * for time, stay held. @throws GatewayError RESTORE_NOT_RECONCILED when a question is open: then no wallet is released
  */
 export async function releaseRestore(context: CliContext, options: ReleaseOptions): Promise<void> {
   await withOwnersDatabase(context, async (db) => {
@@ -85,11 +83,11 @@ export async function releaseRestore(context: CliContext, options: ReleaseOption
 
 interface RestoreStates {
   readonly states: readonly WalletState[];
-  /** Deposit addresses have an open question. It belongs to no single wallet. */
+  /** The open question belongs to no single wallet. */
   readonly waitsForDeposits: boolean;
 }
 
-/** Reads hot wallets before deposit addresses: hot wallets sent the fees of sweeps, which then need no decision. */
+/** Hot wallets first: they sent the fees of sweeps, which then need no decision. */
 async function readStates(
   context: CliContext,
   db: Db,

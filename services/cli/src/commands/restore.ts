@@ -33,10 +33,9 @@ const FILE_MODES: Readonly<Record<KeptFileRole, number>> = {
 };
 
 /**
- * Restores a backup on an empty machine: files to the paths of the options, data into the empty database at
- * DATABASE_ADMIN_URL. Wallets sign only after `restore reconcile` and `restore release`.
- * @throws GatewayError with a BackupErrorCode, CLI_USAGE, CONFIG_INVALID, a DatabaseErrorCode, or what
- * readNetworkFile and kindOfNetworks throw
+ * Files to the paths of the options, data into the empty database at DATABASE_ADMIN_URL. Wallets sign only after
+ * `restore reconcile` and `restore release`. @throws GatewayError with a BackupErrorCode, CLI_USAGE, CONFIG_INVALID, a
+ * DatabaseErrorCode, or what readNetworkFile and kindOfNetworks throw
  */
 export async function restore(context: CliContext, options: RestoreOptions): Promise<void> {
   const adminUrl = requiredVariable(context, 'DATABASE_ADMIN_URL');
@@ -117,7 +116,7 @@ async function writeCopy({ role, from, to }: Copy): Promise<void> {
   await syncFile(dirname(resolve(to)));
 }
 
-/** Hot wallets of the public key file: of the backup, or of the machine if keys are stored elsewhere. */
+/** Of the backup's public key file, or of the machine's if keys are stored elsewhere. */
 async function walletsOf(
   context: CliContext,
   directory: string,
@@ -139,7 +138,7 @@ async function walletsOf(
   return FAMILIES.flatMap((family) => families[family].hotWallets.map((address) => ({ family, address })));
 }
 
-/** Kind of the backup's networks, else of this machine's; `main` without a network file. */
+/** By the backup's networks, else by this machine's; `main` without a network file. */
 async function kindOf(context: CliContext, directory: string, { files }: Manifest): Promise<NetworkKind> {
   const kept = files.find(({ role }) => role === 'networks');
   const file = kept === undefined ? context.env['NETWORKS_FILE'] : join(directory, kept.file);

@@ -13,7 +13,7 @@ export interface SetMerchantOptions extends Typed<
   readonly disabled?: boolean;
 }
 
-/** Changes only the given settings of a merchant. @throws GatewayError CLI_USAGE, NOT_FOUND */
+/** Changes only the given settings. @throws GatewayError CLI_USAGE, NOT_FOUND */
 export async function setMerchant(
   context: CliContext,
   merchantId: string,

@@ -23,9 +23,9 @@ import { requireOrigin } from '../require-url.ts';
 import { writeHotWallets } from './write-hot-wallets.ts';
 
 /**
- * Runs before every deployment: migrations, database roles and passwords, the merchant of the settings, the hot
- * wallets of the public key file, broker users, queues and a canary. Idempotent, so it may run at every start.
- * @throws GatewayError CONFIG_INVALID, CLI_USAGE and errors of database and broker
+ * Idempotent, so it may run at every start: migrations, database roles and passwords, the merchant of the settings, the
+ * hot wallets of the public key file, broker users, queues and a canary. @throws GatewayError CONFIG_INVALID, CLI_USAGE
+ * and errors of database and broker
  */
 export async function setUp(context: CliContext): Promise<void> {
   const settings = readConfig<SetupEnvironment>(SETUP_CONFIG_SCHEMA, context.env);
@@ -52,7 +52,7 @@ export async function setUp(context: CliContext): Promise<void> {
   }
 }
 
-/** Without NETWORKS_FILE, uses the hot wallets of main networks. */
+/** `main` without NETWORKS_FILE. */
 async function kindOf(context: CliContext, { NETWORKS_FILE: file }: SetupEnvironment): Promise<NetworkKind> {
   return file === undefined ? 'main' : kindOfNetworks(await readNetworks(context, file));
 }
@@ -87,13 +87,13 @@ function readBrokerPasswords(settings: SetupEnvironment): Partial<Record<Service
   return passwords;
 }
 
-/** `/` unless the URL of the broker names another (the path `/` names it too). */
+/** `/` unless the URL names another (the path `/` names it too). */
 function virtualHostOf(amqpUrl: string | undefined): string {
   const path = amqpUrl === undefined ? '' : new URL(amqpUrl).pathname.slice(1);
   return path === '' ? '/' : decodeURIComponent(path);
 }
 
-/** Merchant of the settings, validated before any change; undefined without MERCHANT_TOKEN. */
+/** Validated before any change; undefined without MERCHANT_TOKEN. */
 function settingsMerchant(settings: SetupEnvironment): SettingsMerchant | undefined {
   const { MERCHANT_TOKEN: token, WEBHOOK_SECRET: webhookSecret, SECRETS_KEY: key } = settings;
   if (token === undefined) return undefined;

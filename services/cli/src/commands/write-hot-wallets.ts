@@ -7,15 +7,13 @@ import { withDatabase } from '../open-database.ts';
 import { FAMILY_CODECS } from '../families.ts';
 
 export type HotWalletsErrorCode =
-  /** The database was used with networks of the other kind (main or test). */
+  /** Main or test. */
   'WALLETS_OF_OTHER_KIND';
 
 /**
- * Adds the hot wallets to the database: transfers to them count as the operator's top-ups. Earlier wallets stay, with
- * their payouts and balances.
- * @returns a summary of new wallets
- * @throws GatewayError WALLETS_OF_OTHER_KIND, FILE_UNREADABLE, PUBLIC_KEYS_INVALID, PUBLIC_KEYS_OUTDATED and errors
- * of the database
+ * Transfers to these wallets count as the operator's top-ups. Earlier wallets stay, with their payouts and balances.
+ * @returns a summary of new wallets; @throws GatewayError WALLETS_OF_OTHER_KIND, FILE_UNREADABLE, PUBLIC_KEYS_INVALID,
+ * PUBLIC_KEYS_OUTDATED and errors of the database
  */
 export async function writeHotWallets(
   database: DatabaseOptions,
@@ -35,7 +33,7 @@ export async function writeHotWallets(
   });
 }
 
-/** Throws if the database has wallets of the other kind: one database serves main or test networks, never both. */
+/** One database serves main or test networks, never both. */
 async function refuseOtherKind(db: Db, file: PublicKeys, kind: NetworkKind): Promise<void> {
   const other = kind === 'main' ? 'test' : 'main';
   const theirs = FAMILIES.flatMap((family) => file[other]?.[family].hotWallets ?? []);

@@ -7,12 +7,12 @@ import type { ExaminedEndpoint } from './examine-endpoint.ts';
 import { fail, findingOf, ok, type Finding } from './finding.ts';
 
 /**
- * Checks that a header's bloom filter covers the block's own logs, as `bloom` in the network file claims. On
- * Avalanche it does not; a reader that used it would reject correct answers.
+ * `bloom` in the network file claims that a header's filter covers the block's own logs. On Avalanche it does not; a
+ * reader that used it would reject correct answers.
  */
 export async function checkBloom(endpoint: ExaminedEndpoint, network: NetworkConfig): Promise<Finding> {
   const found = { subject: endpoint.label, check: 'bloom' };
-  // Not the newest block: several nodes may serve one URL, and some may not have it yet.
+  // Several nodes may serve one URL, and some may not have the newest block yet.
   const candidates = endpoint.headers.slice(1);
   const block = candidates.find((header) => !/^0x0+$/.test(header.logsBloom));
   if (block === undefined) {

@@ -4,7 +4,7 @@ import type { Finding } from './finding.ts';
 const SILENCE_MS_MIN = 10_000;
 const SILENCE_BLOCKS = 4;
 
-/** Checks that the WebSocket reports heads. It only wakes the scanner: polling finds every block. */
+/** The WebSocket only wakes the scanner: polling finds every block. */
 export async function checkHeadsSocket(network: NetworkConfig): Promise<Finding> {
   const { wsUrl, pollIntervalMs, blockTimeMs } = network;
   const check = 'new heads';

@@ -2,7 +2,7 @@ import { rpcEndpointsOf, type NetworkConfig } from '@opentill/contracts/network-
 import { fail, ok, warn, type Finding } from './finding.ts';
 
 /**
- * Checks that enough endpoints of different hosts work.
+ * Enough endpoints of different hosts must work.
  * @param usable number of working endpoints, without archives
  * @param singleSourceNote a sentence: further consequence of having one endpoint only
  * @param archives number of archives, which are last in the list and not used for comparison

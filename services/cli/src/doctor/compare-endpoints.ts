@@ -7,8 +7,8 @@ import { fail, ok, type Finding } from './finding.ts';
 const BLOCKS_BELOW_LOWEST_HEAD = 8;
 
 /**
- * Checks that all endpoints return the same hash at a height that all of them have. An endpoint without the block
- * counts as different: every node has the headers of its last blocks. Returns no finding with one endpoint.
+ * By the hash at a height that all have. An endpoint without the block counts as different: every node has the headers
+ * of its last blocks. Returns no finding with one endpoint.
  */
 export async function compareEndpoints(
   endpoints: readonly ReachedEndpoint[],

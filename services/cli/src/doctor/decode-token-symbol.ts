@@ -2,8 +2,8 @@ const WORD_DIGITS = 64;
 const SYMBOL_CHARACTERS_MAX = 32;
 
 /**
- * Decodes the answer of `symbol()`: an ABI-encoded string, or 32 bytes as some old tokens return. Undefined for any
- * other answer. Removes control characters, because the contract's author chose the text.
+ * An ABI-encoded string, or 32 bytes as some old tokens return; else undefined. Removes control characters, because the
+ * contract's author chose the text.
  */
 export function decodeTokenSymbol(answer: unknown): string | undefined {
   if (typeof answer !== 'string' || !/^0x(?:[0-9a-fA-F]{64})+$/.test(answer)) return undefined;
@@ -17,7 +17,7 @@ export function decodeTokenSymbol(answer: unknown): string | undefined {
   return shown === '' ? undefined : shown;
 }
 
-/** Bytes of an ABI-encoded string that is the only value. */
+/** The string must be the only value. */
 function stringIn(hex: string): string | undefined {
   const length = Number(`0x${hex.slice(WORD_DIGITS, 2 * WORD_DIGITS)}`);
   const from = 2 * WORD_DIGITS;

@@ -13,12 +13,12 @@ export interface Endpoint {
   readonly exchanges: readonly RpcExchange[];
 }
 
-/** An endpoint that returned its chain id and its head. */
+/** It returned its chain id and its head. */
 export interface ReachedEndpoint extends Endpoint {
   readonly head: EvmHeader;
 }
 
-/** Opens a client per endpoint. Endpoints at one host get a number in their label. */
+/** Endpoints at one host get a number in their label. */
 export function openEndpoints(configs: readonly RpcEndpoint[], chainId: number): readonly Endpoint[] {
   const hosts = configs.map(({ url }) => new URL(url).host);
   return configs.map((config, place) => {
@@ -41,7 +41,7 @@ export function openEndpoints(configs: readonly RpcEndpoint[], chainId: number):
   });
 }
 
-/** Reads a header. Throws a GatewayError with a ReaderErrorCode. */
+/** Throws a GatewayError with a ReaderErrorCode. */
 export async function readHeader(
   client: EvmClient,
   block: number | 'latest' | 'finalized',

@@ -7,13 +7,13 @@ import type { Clock } from '@opentill/runtime/clock';
 import { checkSources } from './check-sources.ts';
 import { fail, findingOf, ok, sentence, type Finding } from './finding.ts';
 
-/** A single endpoint, read in the same way as the scanner would. */
+/** Read in the same way as by the scanner. */
 interface Endpoint {
   readonly label: string;
   readonly reader: ChainReader;
-  /** Sentences about features that the network check found missing. */
+  /** Sentences. */
   readonly missing: readonly string[];
-  /** True for the last endpoint if it only lacks what archives lack. */
+  /** The last endpoint, if it only lacks what archives lack. */
   readonly isArchive: () => boolean;
 }
 
@@ -22,28 +22,27 @@ interface Examined {
   readonly reader: ChainReader;
   readonly findings: readonly Finding[];
   readonly isArchive?: boolean;
-  /** Newest final block; undefined if it has none, or belongs to another network. */
+  /** Undefined if the endpoint has no final block, or belongs to another network. */
   readonly solid: BlockHeader | undefined;
 }
 
-/** Family-specific parts of an examination through the family's reader. */
+/** For families whose endpoints are examined through their reader. */
 export interface FamilyExamination {
-  /** A reader of the file's endpoint at index `place`. It reports missing features. */
+  /** Of the file's endpoint at index `place`. It reports missing features. */
   readonly openReader: (
     network: NetworkConfig,
     place: number,
     onMissing: (kind: string) => void,
   ) => ChainReader;
-  /** Missing features by kind, each as a sentence without its full stop. */
+  /** By kind, each a sentence without its full stop. */
   readonly missing: Readonly<Record<string, string>>;
-  /** Missing feature that is accepted in the last endpoint, as an archive. */
+  /** Accepted in the last endpoint, as an archive. */
   readonly archiveLacks?: string;
   readonly mendMissing: string;
   /** The chain's word for a final block. */
   readonly finalWord: string;
-  /** Description of a complete read of a block. */
   readonly wholeRead: string;
-  /** Consequence of a single endpoint on main networks, as a sentence. */
+  /** A sentence: consequence of a single endpoint on main networks. */
   readonly singleSourceNote?: string;
 }
 
@@ -86,7 +85,7 @@ function endpointsOf(family: FamilyExamination, network: NetworkConfig): readonl
   });
 }
 
-/** Sends one request after the other, because the endpoint may be public. Stops if it belongs to another network. */
+/** One request after the other, because the endpoint may be public. Stops if it belongs to another network. */
 async function examineEndpoint(
   family: FamilyExamination,
   { label, reader, missing, isArchive: mayBeArchive }: Endpoint,
@@ -193,7 +192,7 @@ async function checkBlock(
   }
 }
 
-/** Checks that all endpoints have the same block at the lowest of their final heights. */
+/** At the lowest of the final heights. */
 async function compareEndpoints(
   endpoints: readonly Examined[],
   network: NetworkConfig,

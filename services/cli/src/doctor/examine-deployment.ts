@@ -10,13 +10,13 @@ import { readDatabaseState, type DatabaseState } from '../store/read-database-st
 const POSTGRES_VERSION_MIN = 150_000;
 const RUN_SETUP = 'Run opentill setup.';
 
-/** URLs of the other parts of the gateway. Parts without a URL are not examined. */
+/** Parts without a URL are not examined. */
 export interface Deployment {
   readonly databaseUrl?: string | undefined;
   readonly amqpUrl?: string | undefined;
 }
 
-/** Examines the database and the broker if the operator's settings name them. Changes no data. */
+/** Changes no data. */
 export async function examineDeployment(deployment: Deployment): Promise<readonly Finding[]> {
   const { databaseUrl, amqpUrl } = deployment;
   return [

@@ -9,17 +9,17 @@ import { measureLogRange } from './measure-log-range.ts';
 
 export interface ExaminedEndpoint extends ReachedEndpoint {
   readonly findings: readonly Finding[];
-  /** Headers below its head, newest first. Fewer than requested on a short chain; none if refused. */
+  /** Below the head, newest first. Fewer than requested on a short chain; none if refused. */
   readonly headers: readonly EvmHeader[];
   readonly offersReceipts: boolean;
 }
 
-/** Number of headers that the reader requests at a time. */
+/** As many as the reader requests at a time. */
 const HEADERS = 20;
 /** Several nodes may serve one URL, and some may not have the newest blocks. */
 const BLOCKS_BELOW_HEAD = 2;
 
-/** All checks that a scanner and a signer need, in sequence, because the endpoint may be public. */
+/** In sequence, because the endpoint may be public. */
 export async function examineEndpoint(
   endpoint: ReachedEndpoint,
   network: NetworkConfig,
@@ -33,7 +33,7 @@ export async function examineEndpoint(
   return { ...endpoint, headers, offersReceipts, findings: [finality, batch, receipts, logs, ...fees] };
 }
 
-/** Newest block with transactions, else one without. */
+/** Newest with transactions, else one without. */
 function blockWithReceipts(endpoint: ReachedEndpoint, headers: readonly EvmHeader[]): EvmHeader {
   const candidates = headers.slice(BLOCKS_BELOW_HEAD);
   return candidates.find(({ transactions }) => transactions.length > 0) ?? candidates[0] ?? endpoint.head;

@@ -2,7 +2,7 @@ import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { describeRisk, findSourceRisks } from '@opentill/contracts/source-risks';
 import type { Finding } from './finding.ts';
 
-/** Warnings for sources with which payout-signer does not start, unless SOURCE_RISKS_ACCEPTED names them. */
+/** payout-signer does not start with these sources, unless SOURCE_RISKS_ACCEPTED names them. */
 export function examineSources(network: NetworkConfig): readonly Finding[] {
   return findSourceRisks([{ ...network, enabled: true }]).map((risk) => ({
     subject: network.chain,

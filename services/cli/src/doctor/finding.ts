@@ -6,7 +6,7 @@ export type Outcome = 'ok' | 'warn' | 'fail';
 
 export interface Finding {
   readonly outcome: Outcome;
-  /** The examined thing: an endpoint by host and port, a token by its symbol, or the network. */
+  /** An endpoint by host and port, a token by its symbol, or the network. */
   readonly subject: string;
   readonly check: string;
   readonly detail: string;
@@ -37,7 +37,7 @@ const MENDS: Readonly<Partial<Record<ReaderErrorCode, string>>> = {
   BLOCK_NOT_FOUND: 'The node lags, or several nodes answer. Try again; use another endpoint if it persists.',
 };
 
-/** Finding for an error of a node or a server. Rethrows programming errors. */
+/** For errors of nodes and servers. Rethrows programming errors. */
 export function findingOf(error: unknown, subject: string, check: string): Finding {
   if (!(error instanceof GatewayError)) throw error;
   const mend = MENDS[error.code as ReaderErrorCode] ?? 'Use another endpoint if it persists.';

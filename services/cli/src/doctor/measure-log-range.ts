@@ -9,7 +9,7 @@ const SIZES = [1, 10, 100, 1_000, 10_000];
 /** Several nodes may serve one URL, and some may not have the newest blocks. */
 const BLOCKS_BELOW_HEAD = 2;
 
-/** Requests logs of increasing ranges, up to the scanner's range, until the provider refuses. */
+/** Increases the range, up to the scanner's, until the provider refuses. */
 export async function measureLogRange(endpoint: ReachedEndpoint, network: NetworkConfig): Promise<Finding> {
   const found = { subject: endpoint.label, check: 'eth_getLogs' };
   const wanted = Math.min(network.maxBlockRange, endpoint.config.maxBlockRange ?? Infinity);

@@ -5,7 +5,7 @@ export interface Section {
   readonly findings: readonly Finding[];
 }
 
-/** Lines for a terminal: a table per section, with each correction below its row. */
+/** A table per section, with each correction below its row. */
 export function reportLines(sections: readonly Section[]): readonly string[] {
   return sections.flatMap(({ title, findings }) => {
     const subject = widest(findings.map((finding) => finding.subject));

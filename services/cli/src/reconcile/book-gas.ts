@@ -14,9 +14,8 @@ export interface UnbookedGas {
 }
 
 /**
- * The amount that `--book-gas` may book: only if the coin is not an asset of orders and the excess is certain.
- * Undefined while a transfer of the coin is on its way into the ledger, because the booking covers every unbooked
- * transfer up to its block. Pure.
+ * Only if the coin is not an asset of orders and the excess is certain. Undefined while a transfer of the coin is on
+ * its way into the ledger, because the booking covers every unbooked transfer up to its block. Pure.
  */
 export function unbookedGasOf({ books, lines, differences }: Reconciliation): UnbookedGas | undefined {
   const difference = differences.find(({ kind }) => kind === 'GAS_NOT_BOOKED');
@@ -30,10 +29,8 @@ export function unbookedGasOf({ books, lines, differences }: Reconciliation): Un
 }
 
 /**
- * Books the excess as the operator's top-up. `owner`: ownerBalance() before the measurement. Does not book if a
- * top-up was booked or reversed since, so that two concurrent runs book it once.
- * @returns the reference, which can reverse it
- * @throws GatewayError GAS_BOOKED_MEANWHILE
+ * `owner`: ownerBalance() before the measurement. Does not book if a top-up was booked or reversed since, so that two
+ * concurrent runs book it once. @returns the reference, which can reverse it; @throws GatewayError GAS_BOOKED_MEANWHILE
  */
 export async function bookGas(db: Db, gas: UnbookedGas, owner: bigint): Promise<string> {
   const { chain, symbol, height, amountBaseUnits } = gas;

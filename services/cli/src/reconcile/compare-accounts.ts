@@ -2,10 +2,10 @@ import type { Account, Books } from './books.ts';
 import type { Difference, Explanation } from './difference.ts';
 import { shownAmount } from './shown-amount.ts';
 
-/** A movement that waits for its booking no longer than this is not a difference. */
+/** A movement that waits no longer for its booking is not a difference. */
 const BOOKED_WITHIN_SECONDS = 60;
 
-/** Compares the ledger with itself and with the rows that it was booked from. Pure. */
+/** With itself and with the rows that it was booked from. Pure. */
 export function compareAccounts(books: Books): readonly Difference[] {
   const differences: Difference[] = [];
   const known = new Set(books.assets.map(({ symbol }) => symbol));
@@ -62,7 +62,7 @@ const ITEM_TEXTS: Readonly<Record<string, string>> = {
   FEE_NOT_BOOKED: 'a network fee that is not booked',
 };
 
-/** Sorts open items: young ones are explanations, late ones are differences. Pure. */
+/** Young items are explanations, late ones are differences. Pure. */
 export function judgeOpenItems(books: Books): {
   readonly explanations: readonly Explanation[];
   readonly differences: readonly Difference[];

@@ -5,7 +5,7 @@ import type { Difference, Explanation, Line } from './difference.ts';
 import { shownAmount } from './shown-amount.ts';
 import { unswept } from './store/unswept-balance.ts';
 
-/** Blocks may come faster than the usual block time. The suggested rescan range starts earlier by this factor. */
+/** Blocks may come faster than usual: the suggested rescan range starts earlier by this factor. */
 const RESCAN_MARGIN = 1.25;
 
 /** On SUI without the coin for fees, because deposit addresses never receive it. Pure. */
@@ -14,8 +14,7 @@ export function assetsOfDeposits({ assets, chain }: Books): readonly Asset[] {
 }
 
 /**
- * Compares the deposit accounts with the addresses, by asset. `more`: excess of all addresses over the records,
- * without `unasked`; undefined if two sources differ. Pure.
+ * By asset. `more`: excess of all addresses over the records, without `unasked`; undefined if two sources differ. Pure.
  */
 export function depositLines(
   books: Books,
@@ -38,7 +37,7 @@ export function depositLines(
   });
 }
 
-/** Explains coin that third parties sent. It is not a difference. Pure. */
+/** Coin that third parties sent is not a difference. Pure. */
 export function explainUnasked(
   books: Books,
   { unasked }: Pick<FoundOnAddresses, 'unasked'>,
@@ -60,7 +59,7 @@ function sumOf(books: Books, symbol: string): bigint {
     .reduce((sum, { ledger }) => sum + ledger, 0n);
 }
 
-/** Reports addresses whose keys a third party has, even if the sums are equal. Pure. */
+/** A third party has their keys: reported even if the sums are equal. Pure. */
 export function nameForeignAddresses({ foreignAddresses }: Books): readonly Difference[] {
   return foreignAddresses.map(({ address, orderPk }) => ({
     kind: 'ADDRESS_NOT_OURS',
@@ -113,7 +112,7 @@ export function nameAddressDifference(
   };
 }
 
-/** Estimated height at a time before the anchor; rather too low than too high. */
+/** An estimate, rather too low than too high. */
 function heightAt(anchor: Anchor, blockTimeMs: number, time: Date): number {
   const blocks = Math.ceil(
     ((anchor.time.getTime() - time.getTime()) * RESCAN_MARGIN) / Math.max(1, blockTimeMs),

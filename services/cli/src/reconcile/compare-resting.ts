@@ -11,11 +11,11 @@ import type { ReconcileWork } from './reconcile-chain.ts';
 import { createAddressTally, readingsOf } from './reconciliation.ts';
 import { NO_MOVEMENTS, unswept } from './store/unswept-balance.ts';
 
-// Comparison on chains whose nodes have only the newest state. An answer belongs to some moment between two blocks.
-// It counts if no balance changed between them.
+// For chains whose nodes have only the newest state. An answer belongs to some moment between two blocks. It counts if
+// no balance changed between them.
 
 export interface RestingDeps extends ReconcileWork {
-  /** Balances in the order of `holdings`, at some moment between these blocks. */
+  /** In the order of `holdings`, at some moment between these blocks. */
   readonly balancesOf: (holdings: readonly Holding[]) => Promise<{
     readonly fromHeight: number;
     readonly toHeight: number;
@@ -24,8 +24,8 @@ export interface RestingDeps extends ReconcileWork {
 }
 
 /**
- * One call per balance: nodes have no batch call for balances. Pages are large because after each page the scanner
- * has to reach its blocks, which takes some seconds for any number of addresses.
+ * Nodes have no batch call for balances. Pages are large because after each page the scanner has to reach its blocks,
+ * which takes some seconds for any number of addresses.
  */
 const ADDRESSES_PER_PAGE = 250;
 /** The scanner is some seconds behind. Usually a few attempts are enough. */
@@ -33,7 +33,7 @@ export const COMPARED_WITHIN_MS = 120_000;
 export const POLL_MS = 50;
 const TRIES_PER_PAGE = 5;
 
-/** Waits until the scanner has verified the block. Throws CHAIN_NOT_AT_REST. */
+/** Throws CHAIN_NOT_AT_REST. */
 export async function untilVerified(
   db: Db,
   chain: string,
@@ -51,7 +51,7 @@ export async function untilVerified(
   }
 }
 
-/** Page by page. Reads an address again if its balance changed while its page was read. */
+/** Reads an address again if its balance changed while its page was read. */
 export async function compareResting(deps: RestingDeps, books: Books): Promise<FoundOnAddresses> {
   const { db, network, paidOnly } = deps;
   const assets = assetsOfDeposits(books);
@@ -103,7 +103,7 @@ async function comparePage(
   return found;
 }
 
-/** The data is correct, but belongs to no single moment of the ledger. Retryable. */
+/** The data is correct, but belongs to no single moment of the ledger. */
 export function notAtRest(message: string): Error {
   return cliError('CHAIN_NOT_AT_REST', message, { retryable: true });
 }

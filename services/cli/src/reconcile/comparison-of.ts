@@ -22,8 +22,7 @@ const COMPARISONS: Readonly<Record<Family, (work: ReconcileWork) => Comparison>>
 };
 
 /**
- * Creates the comparison of a chain with its ledger, by family. The comparison changes no data.
- * @returns undefined when no scanner has verified a block of the chain yet
+ * By family; changes no data. @returns undefined when no scanner has verified a block of the chain yet
  * @throws GatewayError CHAIN_NOT_AT_REST, or with a ReaderErrorCode or a DatabaseErrorCode
  */
 export function comparisonOf(work: ReconcileWork): Comparison {
@@ -32,8 +31,8 @@ export function comparisonOf(work: ReconcileWork): Comparison {
 
 /**
  * TRON nodes have only the state of the newest solid block. Hot wallets are read within one solid block, repeatedly
- * until the scanner has verified exactly that block. A deposit address counts if its balance did not change between
- * the blocks before and after its reading.
+ * until the scanner has verified exactly that block. A deposit address counts if its balance did not change between the
+ * blocks before and after its reading.
  */
 function compareTron(work: ReconcileWork): Comparison {
   const { db, network } = work;
@@ -55,9 +54,9 @@ function compareTron(work: ReconcileWork): Comparison {
 }
 
 /**
- * SUI nodes have only the newest state, and a checkpoint lasts a quarter of a second. Hot wallets are read repeatedly
- * until the checkpoints around a reading contain none of their movements. The ledger is read at the later checkpoint.
- * Deposit addresses are read in the same way.
+ * SUI nodes have only the newest state, and a checkpoint lasts a quarter of a second. Hot wallets, and likewise deposit
+ * addresses, are read repeatedly until the checkpoints around a reading contain none of their movements. The ledger is
+ * read at the later checkpoint.
  */
 function compareSui(work: ReconcileWork): Comparison {
   const { db, network } = work;

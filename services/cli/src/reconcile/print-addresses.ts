@@ -4,7 +4,6 @@ import { unexplained } from './reconciliation.ts';
 import { shownAmount } from './shown-amount.ts';
 import { unswept } from './store/unswept-balance.ts';
 
-/** A line for a terminal: an address's movements and its unexplained balance. */
 export function addressLine(books: Pick<Books, 'assets' | 'chain'>, reading: AddressReading): string {
   const { address, symbol, recorded, unasked } = reading;
   const shown = (value: bigint): string => shownAmount(books, symbol, value);
@@ -25,7 +24,7 @@ export function addressLine(books: Pick<Books, 'assets' | 'chain'>, reading: Add
   return `${books.chain} ${address}  ${shownParts.join(', ')}, ${end}`;
 }
 
-/** JSON of the same: amounts as decimal strings of base units. */
+/** Amounts as decimal strings of base units. */
 export function addressJson(chain: Chain, reading: AddressReading): object {
   const { address, symbol, recorded, onChain, unasked, height } = reading;
   return {

@@ -19,12 +19,12 @@ import {
 export interface ReconcileWork {
   readonly db: Db;
   readonly network: NetworkConfig;
-  /** Leave out addresses that never received a transfer. A first payment that no source showed is not found. */
+  /** Leaves out addresses that never received a transfer, so a first payment that no source showed is not found. */
   readonly paidOnly: boolean;
-  /** Leave out all deposit addresses. Their lines are then meaningless. */
+  /** Leaves out all deposit addresses. Their lines are then meaningless. */
   readonly hotOnly?: boolean;
   readonly onProgress: (addresses: number) => void;
-  /** Receives each page of readings once. */
+  /** Once per page. */
   readonly onRead: (readings: readonly AddressReading[]) => void;
 }
 
@@ -35,10 +35,8 @@ interface ReconcileDeps extends ReconcileWork {
 const ADDRESSES_PER_PAGE = 500;
 
 /**
- * Compares an EVM chain with its ledger. Changes no data. Memory is bounded by one page of addresses and the
- * differences.
- * @returns undefined when no scanner has verified a block of the chain yet
- * @throws GatewayError with a ReaderErrorCode or a DatabaseErrorCode
+ * EVM. Changes no data. Memory is bounded by one page of addresses and the differences. @returns undefined when no
+ * scanner has verified a block of the chain yet; @throws GatewayError with a ReaderErrorCode or a DatabaseErrorCode
  */
 export async function reconcileChain(deps: ReconcileDeps): Promise<Reconciliation | undefined> {
   const books = await readBooks(deps.db, deps.network);
@@ -65,8 +63,8 @@ async function readHotOnChain(state: EvmStateReader, books: Books): Promise<HotO
 }
 
 /**
- * Reads page by page, each at one block. If nodes prune that block's state meanwhile, the next pages are read at the
- * newest verified block. Each page is compared with the movements up to its own block.
+ * If nodes prune the anchor's state meanwhile, the next pages are read at the newest verified block. Each page is
+ * compared with the movements up to its own block.
  */
 async function compareAddresses(deps: ReconcileDeps, books: Books): Promise<FoundOnAddresses> {
   const { db, state, network, paidOnly } = deps;

@@ -13,10 +13,10 @@ import { assetsOf, readAnchor } from './store/read-books.ts';
 import type { ReconcileWork } from './reconcile-chain.ts';
 import { hotBalances, NO_ADDRESSES, reconciliationOf, type Reconciliation } from './reconciliation.ts';
 
-/** Balances from the newest state of nodes, at some moment between two blocks. */
+/** At some moment between two blocks. */
 export type RestingBalances = Awaited<ReturnType<RestingDeps['balancesOf']>>;
 
-/** Family-specific way to read hot wallets and ledger at the same moment. */
+/** Reads hot wallets and ledger at the same moment. */
 export interface Meeting<R extends RestingBalances> {
   readonly read: (holdings: readonly Holding[]) => Promise<R>;
   /**
@@ -24,15 +24,13 @@ export interface Meeting<R extends RestingBalances> {
    * moment exists and everything has to be read again.
    */
   readonly booksAt: (reading: R, deadlineMs: number) => Promise<Books | undefined>;
-  /** Error sentence if no common moment is found. */
   readonly neverMet: string;
 }
 
 /**
- * Compares a chain whose nodes have only the newest state with its ledger. Changes no data. Reads hot wallets
- * repeatedly until they and the ledger belong to one moment, then deposit addresses.
- * @returns undefined when no scanner has verified a block of the chain yet
- * @throws GatewayError CHAIN_NOT_AT_REST, or with a ReaderErrorCode or a DatabaseErrorCode
+ * For chains whose nodes have only the newest state. Changes no data. Reads hot wallets repeatedly until they and the
+ * ledger belong to one moment, then deposit addresses. @returns undefined when no scanner has verified a block of the
+ * chain yet; @throws GatewayError CHAIN_NOT_AT_REST, or with a ReaderErrorCode or a DatabaseErrorCode
  */
 export async function reconcileResting<R extends RestingBalances>(
   work: ReconcileWork,

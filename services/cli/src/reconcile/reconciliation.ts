@@ -16,9 +16,9 @@ import { NO_MOVEMENTS, unswept } from './store/unswept-balance.ts';
 export interface Reconciliation extends Comparison {
   readonly books: Books;
   readonly addresses: number;
-  /** Blocks at which deposit addresses were read: the anchor, and newer ones after its state was pruned. */
+  /** Of the deposit addresses: the anchor, and newer ones after its state was pruned. */
   readonly heights: readonly number[];
-  /** Number of differing addresses that are not listed. */
+  /** Differing addresses that are not listed. */
   readonly addressesLeftOff: number;
 }
 
@@ -58,7 +58,7 @@ export function reconciliationOf(
   };
 }
 
-/** Sums the differences of deposit addresses page by page. Memory is bounded by ADDRESSES_NAMED. */
+/** Memory is bounded by ADDRESSES_NAMED. */
 export interface AddressTally {
   add(addresses: number, readings: readonly AddressReading[]): void;
   found(): FoundOnAddresses;
@@ -94,12 +94,12 @@ export function createAddressTally(
   };
 }
 
-/** Unexplained excess of an address; undefined if two sources differ. Pure. */
+/** Undefined if two sources differ. Pure. */
 export function unexplained({ recorded, onChain, unasked }: AddressReading): OnChain {
   return onChain === undefined ? undefined : onChain - unswept(recorded) - unasked;
 }
 
-/** Combines a page's balances (by address, then asset) with the records. Leaves out assets with neither. Pure. */
+/** Balances by address, then asset. Leaves out assets with neither balance nor record. Pure. */
 export function readingsOf(
   page: readonly DepositAddress[],
   assets: readonly Pick<Asset, 'symbol' | 'isConfigured'>[],
@@ -118,7 +118,7 @@ export function readingsOf(
   );
 }
 
-/** Sums of all hot wallets by symbol, from balances ordered by asset, then wallet. Pure. */
+/** By symbol, from balances ordered by asset, then wallet. Pure. */
 export function hotBalances(
   assets: readonly Pick<Asset, 'symbol'>[],
   wallets: number,

@@ -2,7 +2,7 @@ import type { Db } from '@opentill/db/database';
 import type { Family } from '@opentill/domain/chains';
 import { sql } from 'kysely';
 
-/** Next index of each family's deposit addresses, from the stored ones. */
+/** From the stored addresses. */
 export async function readNextIndexes(db: Db): Promise<ReadonlyMap<Family, number>> {
   const { rows } = await sql<{ family: Family; next: number }>`
     select family, (max(derivation_index) + 1)::float8 as next from deposit_address group by family`.execute(
@@ -15,7 +15,7 @@ export interface SkippedIndexes {
   readonly family: Family;
   readonly from: number;
   readonly to: number;
-  /** First index that was certainly not assigned before the backup. */
+  /** Certainly not assigned before the backup. */
   readonly next: number;
 }
 
@@ -28,7 +28,7 @@ export async function readSkippedIndexes(db: Db): Promise<readonly SkippedIndexe
   return rows;
 }
 
-/** Indexes from `from` to `to` (exclusive) whose addresses are stored. */
+/** From `from` to `to` (exclusive). */
 export async function readKnownIndexes(
   db: Db,
   family: Family,

@@ -3,7 +3,7 @@ import type { Db } from '@opentill/db/database';
 import { writeAuditOfDatabaseUser } from '@opentill/db/operators';
 import type { Family } from '@opentill/domain/chains';
 
-/** The family's hot wallets, in the order of readBooks. */
+/** In the order of readBooks. */
 export async function readHotWalletAddresses(db: Db, family: Family): Promise<readonly Address[]> {
   const rows = await db
     .selectFrom('hot_wallet')
@@ -23,7 +23,7 @@ export async function findHotWallets(db: Db, addresses: readonly string[]): Prom
   return rows.map(({ address }) => address);
 }
 
-/** Adds hot wallets of a seed, and an audit entry for new ones. @returns the new ones */
+/** With an audit entry for new ones. @returns the new ones */
 export async function addHotWallets(
   db: Db,
   wallets: readonly { readonly family: Family; readonly address: string }[],

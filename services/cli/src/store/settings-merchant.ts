@@ -3,7 +3,7 @@ import { upsertMerchant } from '@opentill/db/merchants';
 import { writeAuditOfDatabaseUser } from '@opentill/db/operators';
 import { openSecret, tokenAad, webhookSecretAad } from '@opentill/db/sealed-secret';
 
-/** Merchant of the settings. An undefined field keeps its stored value. */
+/** An undefined field keeps its stored value. */
 export interface SettingsMerchant {
   readonly merchantId: string;
   readonly key: Buffer;
@@ -15,7 +15,7 @@ export interface SettingsMerchant {
   readonly returnOrigins: readonly string[] | undefined;
 }
 
-/** Creates the merchant, or updates it to the settings. @returns a summary in words */
+/** @returns a summary in words */
 export async function writeSettingsMerchant(db: Db, settings: SettingsMerchant): Promise<string> {
   const { merchantId, key, token, webhookSecret, callbackUrl, returnOrigins } = settings;
   const stored = await db

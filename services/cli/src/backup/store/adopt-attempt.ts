@@ -9,7 +9,7 @@ import { hasLandedNowhere, readRaw, type StoredPayment } from './restored-rows.t
 /** Later signatures get later timestamps. One from far in the future would use up all timestamps before it. */
 const FAR_MS = 86_400_000;
 
-/** Reason why a payment cannot be one of the wallet's own transactions; undefined: it can. */
+/** Undefined: it can be one of the wallet's own transactions. */
 export async function whyNotAdopted(
   db: Db | Tx,
   { chain, wallet, txHash, pays, blockTime }: StoredPayment,
@@ -26,10 +26,9 @@ export async function whyNotAdopted(
 }
 
 /**
- * Makes it the payout's only attempt. Its bytes are not sent again: it is in a verified block. Earlier attempts that
- * landed in no block of their lifetime become DEAD.
- * @throws GatewayError RESTORE_NOT_RECONCILED when another attempt of the payout may land or has landed, or when
- * `whyNotAdopted` gives a reason
+ * Makes the payment the payout's only attempt. Its bytes are not sent again: it is in a verified block. Earlier
+ * attempts that landed in no block of their lifetime become DEAD. @throws GatewayError RESTORE_NOT_RECONCILED when
+ * another attempt of the payout may land or has landed, or by `whyNotAdopted`
  */
 export async function makeAttempt(
   tx: Tx,
@@ -75,14 +74,14 @@ interface Bounds {
   readonly epochs?: { readonly first: number; readonly last: number };
 }
 
-/** The bounds that the signer stored, as far as the bytes contain them. On SUI the time is that of the checkpoint. */
+/** As far as the bytes contain them. On SUI the time is that of the checkpoint. */
 async function boundsOf(chain: Chain, raw: Uint8Array, blockTime: Date): Promise<Bounds> {
   if (familyOf(chain) === 'SUI') {
     const { nonce, epochs, gas } = readPaymentBytes(raw);
     const expiresMs = blockTime.getTime();
     return { uniqueMs: uniqueNear(expiresMs, nonce), expiresMs, feeLimit: gas.budgetMist, epochs };
   }
-  // Imported here because it loads TronWeb, which would add 0.2 s to every command.
+  // Loads TronWeb, which would add 0.2 s to every command.
   const { readSignedTransaction } = await import('@opentill/chain-tron/sender/read-signed-transaction');
   const { timestampMs, expirationMs, feeLimit } = readSignedTransaction(raw).raw;
   return { uniqueMs: timestampMs, expiresMs: expirationMs, feeLimit: BigInt(feeLimit) };

@@ -12,17 +12,14 @@ import type { Payment } from '../match-forgotten.ts';
 import type { StoredPayment } from './restored-rows.ts';
 
 const MOVED = { by: 'opentill restore', reason: 'moved by the gateway between its own places' };
-/** Lifetime of a payout. Unused: these transactions were sent already. */
+/** Unused lifetime: these transactions were sent already. */
 const SECONDS = 3_600;
 
 export type Moved = StoredPayment & { readonly pays: Payment };
 
 export type Work = 'SWEEP' | 'GAS_TOP_UP' | 'TO_COLD';
 
-/**
- * Adopts an unknown transaction as a movement, in one database transaction.
- * @throws GatewayError RESTORE_NOT_RECONCILED with the condition that it waits for
- */
+/** One database transaction. @throws GatewayError RESTORE_NOT_RECONCILED with the condition that it waits for */
 export async function adoptMovement(
   db: Db,
   network: NetworkConfig,
@@ -73,10 +70,7 @@ function waits(what: string): Error {
   return backupError('RESTORE_NOT_RECONCILED', what, { retryable: true });
 }
 
-/**
- * The open sweep in the backup that it belongs to. That sweep stays open: the planner ends it after its remaining
- * steps, such as reclaiming lent energy.
- */
+/** It stays open: the planner ends it after its remaining steps, such as reclaiming lent energy. */
 async function findOpenSweep(
   tx: Tx,
   { chain, wallet, pays }: Moved,
@@ -98,8 +92,8 @@ interface OpenedSweep {
 }
 
 /**
- * Opens a sweep that ends in the same transaction, because an address has at most one open sweep. Abandons the
- * address's open sweep of the backup, except for reclaiming lent energy.
+ * The sweep ends in the same transaction, because an address has at most one open sweep. Abandons the address's open
+ * sweep of the backup, except for reclaiming lent energy.
  */
 async function openSweep(
   tx: Tx,
@@ -145,7 +139,7 @@ async function endSweep(
     where sweep_id = ${resumes}`.execute(tx);
 }
 
-/** Books the transfer into the hot wallet as the sweep. Until now it was booked as the owner's top-up. */
+/** Until now the transfer was booked as the owner's top-up. */
 async function bookAsSweep(tx: Tx, { chain, txHash }: Moved): Promise<void> {
   await sql`
     select settle_hot_wallet_deposits((
@@ -155,8 +149,8 @@ async function bookAsSweep(tx: Tx, { chain, txHash }: Moved): Promise<void> {
 }
 
 /**
- * Marks a fee top-up as no deposit, so that the tracker reverses its booking. On chains that accept the native coin it
- * was recorded as a customer's deposit, but transfers by the gateway are none.
+ * On chains that accept the native coin, a fee top-up was recorded as a customer's deposit. As ORPHANED, the tracker
+ * reverses its booking.
  */
 async function orphanAsDeposit(tx: Tx, { chain, txHash }: Moved): Promise<void> {
   await sql`

@@ -10,9 +10,8 @@ import type { Decided } from '../wallet-state.ts';
 import type { StoredPayment } from './restored-rows.ts';
 
 /**
- * Adopts an unknown transaction for the order that it paid: writes the rows that the signer had written before
- * sending. From then on the scanner finds its outcome, by two sources, and the tracker settles it, as for any payout.
- * The caller holds the wallet.
+ * Writes the rows that the signer had written before sending. Then the scanner finds the outcome, by two sources, and
+ * the tracker settles it, as for any payout. The caller holds the wallet.
  * @throws GatewayError RESTORE_NOT_RECONCILED when no transaction may pay the order any longer
  */
 export async function adoptPayment(
@@ -89,7 +88,7 @@ async function markAdopted(
   return row.raw;
 }
 
-/** Takes the payout through the signer's states. A transaction that was sent long ago does not expire. */
+/** Through the signer's states. A transaction that was sent long ago does not expire. */
 async function markSigned(tx: Tx, orderPk: string, at: Date): Promise<void> {
   await sql`
     update payout set state = 'AUTHORISED', authorised_at = ${at}, waiting_since = null, obstacle = null, obstacle_at = null,

@@ -15,7 +15,7 @@ export async function noteLanded(db: Db, { chain, wallet }: Hold): Promise<void>
       and a.state <> 'DEAD' and f.state = 'VERIFIED'`.execute(db);
 }
 
-/** Adopts matches. The payouts' attempts from before the backup are known to have landed nowhere. */
+/** The payouts' attempts from before the backup are known to have landed nowhere. */
 export async function adoptProven(db: Db, hold: Hold): Promise<number> {
   return db.transaction().execute(async (tx) => {
     const payments = await readPayments(tx, { hold });

@@ -9,10 +9,9 @@ import type { Decided } from '../wallet-state.ts';
 import type { StoredPayment } from './restored-rows.ts';
 
 /**
- * Records a payment whose order is in no database. Uses up its nonce, if it has one, and books the amount as a
- * withdrawal by the owner, so that ledger and chain agree. With `guards`, a later payout of the same amount to the
- * same receiver waits for an operator.
- * @param fate by two sources, at a final block
+ * The payment's order is in no database. Uses up its nonce, if it has one, and books the amount as a withdrawal by the
+ * owner, so that ledger and chain agree. With `guards`, a later payout of the same amount to the same receiver waits
+ * for an operator. @param fate by two sources, at a final block
  */
 export async function bookLost(
   db: Db,
@@ -57,7 +56,7 @@ export async function bookLost(
   });
 }
 
-/** Reverses the booking, because the payment belongs to an order after all. */
+/** The payment belongs to an order after all. */
 export async function unbookLost(tx: Tx, { chain, txHash }: StoredPayment): Promise<void> {
   const { rows } = await sql<{ ref: string; symbol: string; amount: bigint }>`
     select t.ref, a.symbol, p.amount from ledger_transaction t join ledger_posting p using (ledger_tx_id) join ledger_account a using (account_id)

@@ -6,8 +6,8 @@ import type { Decided } from '../wallet-state.ts';
 import type { NamedPayout, StoredPayment } from './restored-rows.ts';
 
 /**
- * Decides a payout in doubt: pays it, with a new lifetime, or refuses it.
- * @throws GatewayError RESTORE_NOT_RECONCILED when it is not in doubt
+ * Pays a payout in doubt, with a new lifetime, or refuses it. @throws GatewayError RESTORE_NOT_RECONCILED when it is
+ * not in doubt
  */
 export async function decideDoubtful(
   db: Db,
@@ -38,7 +38,7 @@ export async function decideDoubtful(
   });
 }
 
-/** Sets whether later payouts equal to a payment of a lost order wait for an operator. */
+/** Guarded: later payouts equal to a payment of a lost order wait for an operator. */
 export async function setGuard(
   db: Db,
   { chain, txHash }: StoredPayment,

@@ -5,7 +5,7 @@ import { familyOf, type Chain, type Family } from '@opentill/domain/chains';
 import { sql } from 'kysely';
 import { readHotWalletAddresses } from '../../store/hot-wallets.ts';
 
-/** Addresses that the gateway's own movements on a chain may go to. */
+/** Where the gateway's own movements on a chain may go. */
 export interface OwnPlaces {
   readonly hot: ReadonlySet<string>;
   /** Destinations of sweeps in the backup, and addresses that the operator names. */
@@ -29,7 +29,7 @@ export async function readOwnPlaces(
   };
 }
 
-/** Next deposit addresses, ascending, with money by the ledger or held by the restore. */
+/** Ascending, with money by the ledger or held by the restore. */
 export async function readUnswept(
   db: Db,
   { chain, family }: Pick<NetworkConfig, 'chain' | 'family'>,
@@ -64,10 +64,10 @@ export async function isDepositAddress(
   return (await findDepositAddresses(db, familyOf(chain), [wallet])).size > 0;
 }
 
-/** Transfers in one statement. The table may have millions of rows; a page takes well under ten seconds. */
+/** One statement of this size takes well under ten seconds. The table may have millions of rows. */
 const TRANSFERS_PER_PAGE = 50_000;
 
-/** Verified transfers of the chain, of deposit addresses and hot wallets, whose current version is not booked. */
+/** Of deposit addresses and hot wallets: verified, but the current version is not booked. */
 export async function countUnbooked(db: Db, chain: Chain, perPage = TRANSFERS_PER_PAGE): Promise<number> {
   let [count, after] = [0, 0];
   for (;;) {

@@ -15,7 +15,7 @@ export async function findUnsettledOnTron(
   return rows.map((row) => row.tx_hash);
 }
 
-/** In-flight transactions of the backup that are in a checkpoint: they must be verified before the release. */
+/** In-flight transactions of the backup in a checkpoint must be verified before the release. */
 export async function findUnsettledOnSui(db: Db, { chain, wallet }: Hold): Promise<readonly string[]> {
   const { rows } = await sql<{ tx_hash: string }>`
     select a.tx_hash from payout_attempt a

@@ -24,7 +24,7 @@ export function oursAmong(db: Db, { restoreId, chain }: Hold): OursAmong {
   };
 }
 
-/** Progress of the hold of this chain that was read least far. */
+/** The least progress of all holds of the chain. */
 export async function readProgress(db: Db, { restoreId, chain }: Hold): Promise<Progress> {
   const { rows } = await sql<{
     height: number;
@@ -41,9 +41,8 @@ export async function readProgress(db: Db, { restoreId, chain }: Hold): Promise<
 }
 
 /**
- * Stores the transactions in these blocks and the progress. Stores neither while own transactions in the blocks are
- * not verified.
- * @returns those own transactions
+ * Stores the transactions in these blocks and the progress, or neither while own transactions in the blocks are not
+ * verified. @returns those own transactions
  */
 export function saveRead(
   db: Db,

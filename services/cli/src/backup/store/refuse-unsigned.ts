@@ -4,8 +4,8 @@ import { sql } from 'kysely';
 import { PROVEN } from '../wallet-state.ts';
 
 /**
- * Refuses the gateway's own movements from a wallet that were unsigned at the backup and were not sent since. The
- * planner plans them anew. Call it only when every transaction of the wallet is known.
+ * Own movements that were unsigned at the backup and not sent since: the planner plans them anew. Call it only when
+ * every transaction of the wallet is known.
  */
 export async function refuseUnsigned(db: Db, chain: Chain, wallet: string): Promise<void> {
   const { rows } = await sql<{ order_pk: string }>`

@@ -3,7 +3,7 @@ import { familyOf } from '@opentill/domain/chains';
 import { sql } from 'kysely';
 import type { Hold } from './restored-rows.ts';
 
-/** Releases the hold, its halt, and the lease, which the next signer then takes, in one transaction. */
+/** Also releases its halt, and the lease, which the next signer then takes, in one transaction. */
 export async function releaseHold(
   db: Db,
   { restoreId, chain, wallet, restoredAt }: Hold,

@@ -10,9 +10,9 @@ export interface Hold {
   readonly restoreId: string;
   readonly chain: Chain;
   readonly wallet: Address;
-  /** Verified height when the backup was taken. */
+  /** Verified height at the backup. */
   readonly fromHeight: number;
-  /** Time of the restore. The lost machine made all its signatures before it. */
+  /** The lost machine made all its signatures before it. */
   readonly restoredAt: Date;
 }
 
@@ -43,7 +43,7 @@ export async function readHolds(db: Db | Tx, lock = false): Promise<readonly Hol
   return rows;
 }
 
-/** Nonces that the database does not know to be permanently used. */
+/** Not known to be permanently used. */
 export async function readOpenNonces(db: Db | Tx, { chain, wallet }: Hold): Promise<readonly KnownNonce[]> {
   const { rows } = await sql<NonceRow>`
     select n.nonce, n.state, n.purpose, n.order_pk as "orderPk", o.contract_address as contract, o.address as "to", o.amount
@@ -72,7 +72,7 @@ function knownNonce(row: NonceRow, chain: Chain): KnownNonce {
   return { nonce, signed: { orderPk, pays: { contract: canonical(chain, row.contract), to, amount } } };
 }
 
-/** Nonces whose use is final by the database, and the first that was ever assigned (null: none). */
+/** Nonces of final use, and the first that was ever assigned (null: none). */
 export async function readAccountedNonces(
   db: Db | Tx,
   { chain, wallet }: Hold,
@@ -90,8 +90,7 @@ export async function readAccountedNonces(
 export async function saveForgotten(db: Db, hold: Hold, found: readonly MinedTransaction[]): Promise<void> {
   for (const { txHash, nonce, raw, aim, blockHeight, blockTime } of found) {
     const pays = aim.kind === 'PAYMENT' ? aim : undefined;
-    // A transaction that moves no money is stored as zero coin to the wallet itself, as the signer stores its
-    // cancels.
+    // Stored without money as zero coin to the wallet itself, like the signer's cancels.
     const to = pays?.to ?? (aim.kind === 'NOTHING' ? hold.wallet : null);
     const amount = pays?.amountBaseUnits ?? (aim.kind === 'NOTHING' ? 0n : null);
     await sql`
@@ -113,7 +112,7 @@ export async function readRaw(
   return rows[0]?.raw ?? new Uint8Array(0);
 }
 
-/** Undecided transactions of one wallet, or of all; `all` includes the decided ones. */
+/** Undecided ones of one wallet, or of all; `all` includes the decided ones. */
 export async function readPayments(
   db: Db | Tx,
   of: { readonly hold?: Hold; readonly chain?: Chain; readonly txHash?: string; readonly all?: boolean },
@@ -153,7 +152,7 @@ function paysOf(
   return { contract: canonical(chain, contract), to, amount };
 }
 
-/** Undecided payouts that were unsigned at the backup, or whose only transaction landed nowhere. */
+/** Unsigned at the backup, or their only transaction landed nowhere. */
 export function readDoubtful(
   db: Db | Tx,
   { restoreId, chain, wallet }: Hold,
@@ -169,7 +168,7 @@ export function readDoubtful(
   );
 }
 
-/** Condition on an attempt `a`: no block read for the hold `h` contained it in its lifetime or its epochs. */
+/** No block read for the hold `h` contained the attempt `a` in its lifetime or its epochs. */
 export const hasLandedNowhere: RawBuilder<boolean> = sql<boolean>`(a.state = 'OPEN'
   and case when a.last_epoch is null then a.expires_ms <= h.read_over_ms
     else h.read_height is not null and attempt_is_over(a.chain, a.expires_ms, a.last_epoch) end

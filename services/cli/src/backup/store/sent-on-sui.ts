@@ -6,7 +6,7 @@ import { sql } from 'kysely';
 import type { Anchor } from '../../reconcile/books.ts';
 import type { Hold } from './restored-rows.ts';
 
-/** A transaction that the scanner recorded, once for each own wallet or deposit address that takes part. */
+/** The scanner recorded it once for each own wallet or deposit address that takes part. */
 export interface SentOnSui {
   readonly txHash: TxHash;
   readonly wallet: Address;
@@ -16,8 +16,8 @@ export interface SentOnSui {
 }
 
 /**
- * Recorded transactions since the backup that are not stored yet. Those of deposit addresses come first: they show
- * what a hot wallet received for which it only paid the gas.
+ * Not stored yet. Transactions of deposit addresses come first: they show what a hot wallet received for which it only
+ * paid the gas.
  */
 export async function findSentOnSui(
   db: Db,
@@ -59,7 +59,7 @@ export async function saveSentOnSui(
     on conflict do nothing`.execute(db);
 }
 
-/** Records that every transaction of the wallet up to this block is stored. */
+/** Every transaction of the wallet up to this block is stored. */
 export async function markReadOnSui(
   db: Db,
   { restoreId, chain, wallet }: Hold,

@@ -1,10 +1,10 @@
 import { readPassphraseFile } from '@opentill/wallet/read-passphrase-file';
 import { usage, type CliContext } from '../../context.ts';
 
-/** Passphrases come from a file or the terminal. Other users of the machine can read arguments and environment. */
+/** Passphrases come from a file or the terminal: other users of the machine can read arguments and environment. */
 type Asking = Pick<CliContext, 'askSecret'>;
 
-/** Asks twice for the passphrase to seal a file with. Throws CLI_USAGE, NO_TERMINAL, FILE_…. */
+/** Asks twice. Throws CLI_USAGE, NO_TERMINAL, FILE_…. */
 export async function askNewPassphrase(context: Asking, file: string | undefined): Promise<string> {
   if (file !== undefined) return readPassphraseFile(file);
   const first = await context.askSecret('New passphrase');
@@ -15,7 +15,7 @@ export async function askNewPassphrase(context: Asking, file: string | undefined
   return first;
 }
 
-/** Asks for the passphrase of a sealed file. Throws NO_TERMINAL, FILE_…. */
+/** Throws NO_TERMINAL, FILE_…. */
 export async function askPassphrase(context: Asking, file: string | undefined): Promise<string> {
   return file === undefined ? context.askSecret('Passphrase') : readPassphraseFile(file);
 }

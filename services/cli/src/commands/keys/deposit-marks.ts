@@ -3,14 +3,14 @@ import { usage, type CliContext } from '../../context.ts';
 import { readNextIndexes } from '../../store/deposit-indexes.ts';
 import { withOpsDatabase } from '../../open-database.ts';
 
-/** Next index of each family's deposit addresses. Any address below it may have been given to a payer. */
+/** Next index of each family: any address below it may have been given to a payer. */
 export type DepositMarks = ReadonlyMap<Family, number>;
 
 /** BIP-32: indexes are below 2^31. */
 const INDEX_END = 2 ** 31;
 const MARK = /^(?<family>[A-Z]+)=(?<next>[0-9]{1,10})$/;
 
-/** Parses marks like `EVM=1200`. Throws CLI_USAGE. */
+/** `EVM=1200`. Throws CLI_USAGE. */
 export function parseMarks(texts: readonly string[]): DepositMarks {
   return new Map(
     texts.map((text) => {

@@ -14,7 +14,7 @@ const one = (chain: Chain): Money => ({
   isDisputed: false,
 });
 
-/** A network on which these deposit addresses hold money; fails at its nth read, if given. */
+/** These deposit addresses hold money; its nth read fails, if given. */
 function createNetwork(
   chain: Chain,
   holders: readonly string[],

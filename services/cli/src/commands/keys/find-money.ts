@@ -6,9 +6,9 @@ import type { Money, MoneyReader } from './money-reader.ts';
 
 export interface FoundAddress {
   readonly family: Family;
-  /** Main or test networks: the seed has separate keys for each. */
+  /** The seed has separate keys for main and test networks. */
   readonly kind: NetworkKind;
-  /** Index of a deposit address; undefined for a hot wallet. */
+  /** Of a deposit address; undefined for a hot wallet. */
   readonly index: number | undefined;
   readonly address: Address;
   readonly money: readonly Money[];
@@ -20,28 +20,26 @@ export interface Search {
   readonly deriver: Pick<DepositDeriver, 'address'>;
   readonly hotWallets: readonly Address[];
   readonly readers: readonly MoneyReader[];
-  /** Next index of the deposit addresses, as far as known. */
+  /** Next index, as far as known. */
   readonly mark: number;
-  /** Number of addresses searched above the mark, and above the last one with money. */
+  /** Addresses to search above the mark, and above the last one with money. */
   readonly gap: number;
   readonly onFound: (found: FoundAddress) => void | Promise<void>;
 }
 
 export interface SearchOutcome {
-  /** Deposit addresses 0 to `end` (exclusive) were searched. */
+  /** Searched from 0, exclusive. */
   readonly end: number;
-  /** Chains that could not be read completely. Their balances are unknown. */
+  /** Chains that could not be read completely: their balances are unknown. */
   readonly failures: ReadonlyMap<Chain, GatewayError>;
 }
 
 const ADDRESSES_PER_STEP = 250;
-/** BIP-32. */
 const INDEX_END = 2 ** 31;
 
 /**
  * Searches the hot wallets and every deposit address up to the mark plus the gap. Money above the mark shows that the
- * mark was too low: the gap then starts again above it. A chain that cannot be read does not stop the search of the
- * others.
+ * mark was too low: the gap starts again above it. A chain that cannot be read does not stop the others.
  */
 export async function findMoney(search: Search): Promise<SearchOutcome> {
   const { family, kind, deriver, gap, onFound } = search;

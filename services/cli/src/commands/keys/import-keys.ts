@@ -10,8 +10,8 @@ export interface ImportOptions extends WalletFiles {
 }
 
 /**
- * Writes both files of a wallet from its words, typed or in a file. Never overwrites a file.
- * @throws GatewayError CLI_USAGE, NO_TERMINAL, or a WalletErrorCode; MNEMONIC_INVALID names positions, never words
+ * Never overwrites a file. @throws GatewayError CLI_USAGE, NO_TERMINAL, or a WalletErrorCode; MNEMONIC_INVALID names
+ * positions, never words
  */
 export async function importKeys(context: CliContext, options: ImportOptions): Promise<void> {
   await requireAbsent(options.keystore, options.publicKeys);
@@ -26,7 +26,7 @@ export async function importKeys(context: CliContext, options: ImportOptions): P
   }
 }
 
-/** The seed of the words, for the caller to zero. Rejects wrong words before it asks for a passphrase. */
+/** The caller zeroes the seed. Rejects wrong words before it asks for a passphrase. */
 async function askWords(context: CliContext, file: string | undefined): Promise<Uint8Array> {
   const text =
     file === undefined ? await context.askSecret('The words, on one line') : await readWordsFile(file);

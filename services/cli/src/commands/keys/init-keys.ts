@@ -7,15 +7,14 @@ import { printWallet, requireAbsent, writeWallet, type WalletFiles } from './wri
 
 export interface InitKeysOptions extends WalletFiles {
   readonly passphraseFile?: string;
-  /** New file for the words. They are then not printed, so that no log contains them. */
+  /** New file for the words, which are then not printed, so that no log contains them. */
   readonly wordsTo?: string;
 }
 
 /**
- * Creates a new wallet: 24 words, shown once or written into a new file that only its owner can read; an encrypted
- * keystore for payout-signer; the public key file for the other services. Never overwrites a file: a keystore whose
- * words were not shown cannot be recovered.
- * @throws GatewayError CLI_USAGE, NO_TERMINAL, or a WalletErrorCode
+ * Shows the 24 words once, or writes them into a new file that only its owner can read. Never overwrites a file: a
+ * keystore whose words were not shown cannot be recovered. @throws GatewayError CLI_USAGE, NO_TERMINAL, or a
+ * WalletErrorCode
  */
 export async function initKeys(context: CliContext, options: InitKeysOptions): Promise<void> {
   const passphrase = await askNewPassphrase(context, options.passphraseFile);

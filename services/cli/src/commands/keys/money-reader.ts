@@ -18,9 +18,9 @@ export interface Money {
   readonly symbol: string;
   readonly decimals: number;
   readonly displayDecimals: number;
-  /** Highest balance that a source reports. */
+  /** The highest that a source reports. */
   readonly amountBaseUnits: bigint;
-  /** Two sources report different balances at one block. */
+  /** Two sources differ at one block. */
   readonly isDisputed: boolean;
 }
 
@@ -40,10 +40,10 @@ interface Asset {
 const REQUEST_TIMEOUT_MS = 10_000;
 const ATTEMPTS = 5;
 const FIRST_PAUSE_MS = 500;
-/** Low enough that the second source has the block, too; far above the blocks whose state nodes prune. */
+/** Low enough that the second source has the block too; far above the blocks whose state nodes prune. */
 const BLOCKS_BELOW_HEAD = 2;
 
-/** Reads tokens and native coin, by two sources. Connects at the first `read`. */
+/** By two sources. Connects at the first `read`. */
 export function createMoneyReader(network: NetworkConfig): MoneyReader {
   const { chain } = network;
   const assets = assetsOf(network);
@@ -76,7 +76,7 @@ const BALANCES: Readonly<Record<Family, (network: NetworkConfig) => ReadBalances
   SUI: createSuiBalances,
 };
 
-/** Includes the native coin even if the file does not list it: it pays fees, and customers send it. */
+/** With the native coin, even if the file does not list it: it pays fees, and customers send it. */
 function assetsOf({ family, tokens, nativeSymbol, nativeDecimals }: NetworkConfig): readonly Asset[] {
   const native = { symbol: nativeSymbol, contract: null, decimals: nativeDecimals, displayDecimals: 2 };
   const others = tokens.flatMap((token) =>
@@ -106,7 +106,7 @@ async function readOnce(
   );
 }
 
-/** Reads a new block for each batch: nodes keep the state of some hundred blocks, and a search may take hours. */
+/** A new block for each batch: nodes keep the state of some hundred blocks, and a search may take hours. */
 async function blockBelowHead(reader: ChainReader): Promise<BlockHeader> {
   const head = await reader.head();
   const height = Math.max(0, head.height - BLOCKS_BELOW_HEAD);

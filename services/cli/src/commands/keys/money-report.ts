@@ -6,7 +6,7 @@ import type { Money } from './money-reader.ts';
 
 export interface MoneyReport {
   add(found: FoundAddress): Promise<void>;
-  /** Sums by chain and symbol; those of hot wallets are separate. */
+  /** By chain and symbol; hot wallets separately. */
   totals(): readonly string[];
   readonly disputes: number;
   close(): Promise<void>;
@@ -21,7 +21,7 @@ interface Total {
 
 const CSV_HEADER = 'family,index,address,chain,symbol,amount,disputed,keys\n';
 
-/** Prints every address, or only those with money if a CSV file receives all. Throws CLI_USAGE if it exists. */
+/** Prints every address, or only those with money if a CSV file receives all. Throws CLI_USAGE if the file exists. */
 export async function openMoneyReport(
   print: (line: string) => void,
   file: string | undefined,

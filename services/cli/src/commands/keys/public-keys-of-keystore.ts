@@ -4,7 +4,7 @@ import type { CliContext } from '../../context.ts';
 import { askPassphrase } from './ask-passphrase.ts';
 import { FAMILY_CODECS } from '../../families.ts';
 
-/** Public keys of the seed in a keystore. Zeroes the seed afterwards. Throws NO_TERMINAL or a WalletErrorCode. */
+/** Zeroes the seed afterwards. Throws NO_TERMINAL or a WalletErrorCode. */
 export async function publicKeysOfKeystore(
   context: Pick<CliContext, 'askSecret'>,
   keystore: string,

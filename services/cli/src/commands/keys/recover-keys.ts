@@ -23,10 +23,9 @@ export interface RecoverOptions extends ImportOptions {
 }
 
 /**
- * Restores a wallet from its words and marks on an empty machine, and lists all its money. If both files exist, only
- * searches again. Reads the chains and sends no transaction.
- * @throws GatewayError RECOVERY_INCOMPLETE when a chain could not be read or sources differ; CLI_USAGE, NO_TERMINAL,
- * CONFIG_INVALID, NETWORKS_…, or a WalletErrorCode
+ * Restores a wallet on an empty machine, and lists all its money. If both files exist, only searches again. Sends no
+ * transaction. @throws GatewayError RECOVERY_INCOMPLETE when a chain could not be read or sources differ; CLI_USAGE,
+ * NO_TERMINAL, CONFIG_INVALID, NETWORKS_…, or a WalletErrorCode
  */
 export async function recoverKeys(context: CliContext, options: RecoverOptions): Promise<void> {
   const gap = parseGap(options.gap);
@@ -66,7 +65,7 @@ export async function recoverKeys(context: CliContext, options: RecoverOptions):
   }
 }
 
-/** Writes the wallet's files. If both exist, checks that they belong together. */
+/** If both files exist, checks that they belong together. */
 async function restoreWallet(context: CliContext, options: RecoverOptions): Promise<PublicKeys> {
   const { keystore, publicKeys: file, passphraseFile } = options;
   if (!((await isThere(keystore)) && (await isThere(file)))) await importKeys(context, options);
@@ -82,10 +81,7 @@ async function restoreWallet(context: CliContext, options: RecoverOptions): Prom
   return readPublicKeys(file, FAMILY_CODECS);
 }
 
-/**
- * Networks on which the keys of one kind are searched. Keys of test networks are also searched on the chosen main
- * networks: a customer may have paid real money to such an address.
- */
+/** Keys of test networks are also searched on the chosen main networks: a customer may have paid real money to them. */
 function networksToSearch(
   networks: readonly NetworkConfig[],
   family: Family,

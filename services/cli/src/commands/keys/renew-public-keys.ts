@@ -9,9 +9,8 @@ export interface RenewPublicKeysOptions extends WalletFiles {
 }
 
 /**
- * Writes the public key file again from the keystore. A file of an older version has no hot wallet of families that
- * it did not know, so no payout is possible on them. Never replaces a file of another wallet.
- * @throws GatewayError CLI_USAGE, NO_TERMINAL, or a WalletErrorCode
+ * A file of an older version has no hot wallet of families that it did not know, so they have no payouts. Never
+ * replaces a file of another wallet. @throws GatewayError CLI_USAGE, NO_TERMINAL, or a WalletErrorCode
  */
 export async function renewPublicKeys(context: CliContext, options: RenewPublicKeysOptions): Promise<void> {
   const { keystore, publicKeys: file, passphraseFile } = options;

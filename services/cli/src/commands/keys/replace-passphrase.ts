@@ -11,8 +11,8 @@ export interface ReplacePassphraseOptions {
 }
 
 /**
- * Seals the keystore, and the policy with it, with another passphrase. One passphrase opens both, so a forgotten
- * policy would keep payout-signer from starting. An operator without a policy has to confirm that.
+ * One passphrase opens keystore and policy, so a forgotten policy would keep payout-signer from starting. An operator
+ * without a policy has to confirm that.
  * @throws GatewayError CLI_USAGE, NO_TERMINAL, or a WalletErrorCode; then no file was changed
  */
 export async function replacePassphrase(

@@ -13,8 +13,7 @@ export interface ShowXpubOptions {
 }
 
 /**
- * Prints the extended public keys and hot wallet addresses, from the keystore's seed or the public key file. With
- * both files, checks that they are equal.
+ * From the keystore's seed or the public key file; with both, checks that they are equal.
  * @throws GatewayError CLI_USAGE, NO_TERMINAL, or a WalletErrorCode
  */
 export async function showXpub(context: CliContext, options: ShowXpubOptions): Promise<void> {

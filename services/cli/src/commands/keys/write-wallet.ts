@@ -11,8 +11,8 @@ export interface WalletFiles {
 }
 
 /**
- * Writes both files of the seed's wallet, or neither: the encrypted keystore for payout-signer, and the public keys
- * for the other services. Does not zero `seed`. Throws a WalletErrorCode.
+ * Both files or neither: the encrypted keystore for payout-signer, the public keys for the other services. Does not
+ * zero `seed`. Throws a WalletErrorCode.
  */
 export async function writeWallet(
   seed: Uint8Array,
@@ -31,7 +31,7 @@ export async function writeWallet(
   return publicKeys;
 }
 
-/** Throws CLI_USAGE when one of the files exists. Call it before any secret is typed, shown or written. */
+/** Call it before any secret is typed, shown or written. Throws CLI_USAGE. */
 export async function requireAbsent(...files: readonly string[]): Promise<void> {
   for (const file of files)
     if (await isThere(file)) throw usage(`${file} already exists and is not overwritten.`);

@@ -19,10 +19,9 @@ export interface CreateOperatorOptions {
 }
 
 /**
- * Creates an operator and prints their token, once, or writes it into a file that only its owner can read. The first
- * operator, an administrator, is written into the database, because the ops service accepts no request without an
- * operator.
- * @throws GatewayError CLI_USAGE and errors of the ops service
+ * Prints the token, once, or writes it into a file that only its owner can read. The first operator, an administrator,
+ * is written into the database: the ops service accepts no request without an operator. @throws GatewayError CLI_USAGE
+ * and errors of the ops service
  */
 export async function createOperator(context: CliContext, options: CreateOperatorOptions): Promise<void> {
   const { id: operatorId, name = options.id } = options;
@@ -43,9 +42,8 @@ export async function createOperator(context: CliContext, options: CreateOperato
 }
 
 /**
- * Makes an operator an enabled administrator with a new token, bypassing the ops service: for when no operator who
- * could do it has a token. Uses the database role of ops and is in the audit log under its name.
- * @throws GatewayError CLI_USAGE, NOT_FOUND
+ * For when no operator who could do it has a token: bypasses the ops service with its database role, under whose name
+ * the audit log has it. @throws GatewayError CLI_USAGE, NOT_FOUND
  */
 export async function recoverAdministrator(
   context: CliContext,
@@ -59,7 +57,7 @@ export async function recoverAdministrator(
   });
 }
 
-/** A new token for the calling operator, or for another one. */
+/** Of the calling operator, or of another one. */
 export async function rotateOperator(
   context: CliContext,
   operatorId: string | undefined,
@@ -130,7 +128,7 @@ export async function printAudit(
   ]);
 }
 
-/** Creates the empty file before the token, so that no token is made that cannot be stored. */
+/** Creates the empty file first, so that no token is made that cannot be stored. */
 async function deliverToken(
   context: CliContext,
   path: string | undefined,

@@ -39,7 +39,7 @@ export async function listOrders(context: CliContext, options: ListOrdersOptions
   ]);
 }
 
-/** Accepts an expired order, or refuses one; the tracker carries it out. */
+/** The tracker carries it out. */
 function decide(decision: 'ACCEPT' | 'REFUSE') {
   return async (context: CliContext, orderPk: string, { reason }: Reason): Promise<void> => {
     const { decisionId } = await callOps(context, 'decideOrder', { orderPk, decision, reason });
@@ -56,7 +56,7 @@ export interface ExportOptions {
   readonly out: string;
 }
 
-/** Writes orders or the ledger of a period into a new CSV file, completely or not at all. */
+/** Writes a new file, completely or not at all. */
 async function exportCsv(
   context: CliContext,
   what: 'exportOrders' | 'exportLedger',

@@ -17,7 +17,7 @@ type Payout = OpsAnswer<'getPayout'>;
 
 const STATES = ['REQUESTED', 'AUTHORISED', 'SIGNED', 'REFUSED', 'EXPIRED'] as const;
 
-/** Lists payouts, newest first; filters: waiting for approval, stuck, state, chain, merchant. */
+/** Newest first. */
 export async function listPayouts(
   context: CliContext,
   options: Typed<'state' | 'chain' | 'merchant'> & { waiting?: boolean; stuck?: boolean; limit: string },
@@ -43,7 +43,7 @@ export async function listPayouts(
   ]);
 }
 
-/** Prints one payout without its transactions, which `explain` shows. */
+/** Without its transactions, which `explain` shows. */
 export async function showPayout(context: CliContext, orderPk: string): Promise<void> {
   const payout = await callOps(context, 'getPayout', { orderPk });
   for (const [name, value] of Object.entries(payout)) {
@@ -60,9 +60,8 @@ export async function vetoPayout(context: CliContext, orderPk: string, { reason 
 }
 
 /**
- * Decides whether a payout was paid: by a transaction that the gateway does not know, or not by an attempt that stays
- * UNPROVEN.
- * @throws GatewayError CLI_USAGE unless exactly one of both options is given
+ * A transaction that the gateway does not know paid it, or an UNPROVEN attempt did not. @throws GatewayError CLI_USAGE
+ * unless exactly one of both options is given
  */
 export async function decidePayout(
   context: CliContext,
@@ -87,10 +86,9 @@ export interface ApproveOptions {
 }
 
 /**
- * Prints the payout in plain words, asks, signs it with the approver's key, and submits the signature. The printed
- * values are parsed from the signed text, and the amount uses the decimals of the approver's network file. So a
- * compromised ops service cannot show one payout and have another signed.
- * @throws GatewayError CLI_USAGE, APPROVAL_INVALID, and errors of opening the key
+ * The printed values are parsed from the signed text, and the amount uses the decimals of the approver's network file.
+ * So a compromised ops service cannot show one payout and have another signed. @throws GatewayError CLI_USAGE,
+ * APPROVAL_INVALID, and errors of opening the key
  */
 export async function approvePayout(
   context: CliContext,

@@ -18,7 +18,7 @@ export function readLimit(text: string): number {
   throw usage(`--limit must be a number from 1 to ${LIMIT_MAX}.`);
 }
 
-/** Lists all, or only open ones; of one chain if given. */
+/** By default only open ones. */
 export interface ShowOptions {
   readonly all?: boolean;
   readonly chain?: string;
@@ -28,7 +28,7 @@ export function shownOf({ all, chain }: ShowOptions) {
   return { chain: chainOf(chain), open: all === true ? undefined : true };
 }
 
-/** The matching word of a list, case-insensitive. @throws GatewayError CLI_USAGE */
+/** Case-insensitive. @throws GatewayError CLI_USAGE */
 export function wordOf<const W extends readonly string[]>(option: string, text: string, words: W): W[number];
 export function wordOf<const W extends readonly string[]>(
   option: string,

@@ -76,7 +76,7 @@ interface ActOnChain extends Reason {
   readonly chain: string;
 }
 
-/** Requests one run that also sweeps young money. */
+/** Also sweeps young money. */
 export async function runSweeps(context: CliContext, { chain, reason }: ActOnChain): Promise<void> {
   const asked = await callOps(context, 'runSweeps', { chain: chainOf(chain), reason });
   context.print(
@@ -114,7 +114,7 @@ export async function listUnmatched(
   ]);
 }
 
-/** Takes an unmatched deposit for the order of its address. The tracker carries it out. */
+/** For the order of the deposit's address. The tracker carries it out. */
 export async function acceptUnmatched(
   context: CliContext,
   id: string,

@@ -3,10 +3,7 @@ import { type CliContext } from '../../context.ts';
 import { askNewPassphrase } from '../keys/ask-passphrase.ts';
 import { requireAbsent } from '../keys/write-wallet.ts';
 
-/**
- * Creates an approver's key for payouts, on the approver's own machine.
- * @throws GatewayError CLI_USAGE, NO_TERMINAL, or a WalletErrorCode
- */
+/** Run on the approver's own machine. @throws GatewayError CLI_USAGE, NO_TERMINAL, or a WalletErrorCode */
 export async function initApprover(
   context: CliContext,
   options: { readonly out: string; readonly passphraseFile?: string },

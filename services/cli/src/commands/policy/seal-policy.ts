@@ -18,7 +18,7 @@ export interface SealPolicyOptions {
   readonly networksFile?: string;
 }
 
-/** The network file against which the policy's amounts are read. Throws CONFIG_INVALID, NETWORKS_…. */
+/** The network file gives the decimals of the policy's amounts. Throws CONFIG_INVALID, NETWORKS_…. */
 async function readSurroundings(
   context: CliContext,
   networksFile: string | undefined,
@@ -48,8 +48,8 @@ export async function checkPolicy(
 }
 
 /**
- * Seals a policy for the keystore's seed with the keystore's passphrase, and replaces an older one.
- * @throws GatewayError POLICY_INVALID before it asks for the passphrase; CLI_USAGE, NO_TERMINAL, or a WalletErrorCode
+ * With the keystore's passphrase; replaces an older policy. @throws GatewayError POLICY_INVALID before it asks for the
+ * passphrase; CLI_USAGE, NO_TERMINAL, or a WalletErrorCode
  */
 export async function sealPolicyFile(
   context: CliContext,
@@ -68,7 +68,7 @@ export async function sealPolicyFile(
   context.print('payout-signer reads it at start-up and logs this digest.');
 }
 
-/** Prints a sealed policy with its digest. @throws GatewayError CLI_USAGE, NO_TERMINAL, or a WalletErrorCode */
+/** @throws GatewayError CLI_USAGE, NO_TERMINAL, or a WalletErrorCode */
 export async function showPolicy(
   context: CliContext,
   policyFile: string,

@@ -17,9 +17,8 @@ interface DepositAssetRow extends DepositAsset {
 }
 
 /**
- * The next deposit addresses of a chain, ascending: those of its orders, and those that received a transfer on it
- * (money sent on the wrong chain). With `paidOnly` only the latter: a first payment that no source showed is then not
- * found.
+ * Ascending: addresses of the chain's orders, and those that received a transfer on it (money sent on the wrong chain).
+ * With `paidOnly` only the latter: a first payment that no source showed is then not found.
  */
 export async function addressesAfter(
   db: Db,
@@ -54,7 +53,7 @@ export async function addressesAfter(
   }));
 }
 
-/** Recorded movements of the addresses up to a block, by symbol. Addresses without one are absent. */
+/** Movements up to a block, by symbol. Addresses without one are absent. */
 export async function readDepositAssets(
   db: Db,
   network: Pick<NetworkConfig, 'chain' | 'family' | 'nativeSymbol'>,

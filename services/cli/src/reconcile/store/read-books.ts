@@ -8,8 +8,7 @@ import { readOpenItems } from './read-open-items.ts';
 import { depositMovements } from './unswept-balance.ts';
 
 /**
- * Reads the ledger of a chain and related rows in one snapshot.
- * @param height block for the comparison, at most the newest verified one (the default)
+ * One snapshot. @param height at most the newest verified block (the default)
  * @returns undefined when no scanner has verified a block of the chain yet, or not this one
  */
 export async function readBooks(db: Db, network: NetworkConfig, height?: number): Promise<Books | undefined> {
@@ -35,7 +34,7 @@ export async function readBooks(db: Db, network: NetworkConfig, height?: number)
     });
 }
 
-/** Newest block that the scanner has verified. No block above it is booked. */
+/** No block above it is booked. */
 export async function readAnchor(db: Db | Tx, chain: string): Promise<Anchor | undefined> {
   const { rows } = await sql<Anchor>`
     select verified_height as height, verified_hash as hash, verified_time as time
@@ -51,7 +50,7 @@ async function readBlock(tx: Tx, chain: string, height: number): Promise<Anchor 
   return rows[0];
 }
 
-/** The configured tokens and the native coin, which pays fees even if it is not configured. */
+/** With the native coin, which pays fees even if it is not configured. */
 export function assetsOf(
   network: Pick<NetworkConfig, 'family' | 'tokens' | 'nativeSymbol' | 'nativeDecimals'>,
 ): readonly Asset[] {
@@ -67,7 +66,7 @@ export function assetsOf(
   return [...tokens, { symbol, contract: null, decimals, displayDecimals: 0, isConfigured: false }];
 }
 
-/** Every account with the sum of its rows, even if only one of the two exists. */
+/** With the sum of its rows, even if only one of the two exists. */
 async function readAccounts(tx: Tx, chain: string): Promise<readonly Account[]> {
   const { rows } = await sql<Account>`
     with rows (kind, symbol, merchant_id, amount) as (
@@ -128,7 +127,6 @@ async function readUnmatched(tx: Tx, chain: string): Promise<ReadonlyMap<string,
   return new Map(rows.map(({ symbol, amount }) => [symbol, amount]));
 }
 
-/** The addresses that payout-signer has recorded as foreign. */
 async function readForeignAddresses(
   tx: Tx,
   { chain, family }: Pick<NetworkConfig, 'chain' | 'family'>,
@@ -142,7 +140,7 @@ async function readForeignAddresses(
   return rows;
 }
 
-/** True if own or incoming movements of a hot wallet are in the checkpoints above `from` up to `to`. */
+/** Own or incoming movements of a hot wallet are in the checkpoints above `from` up to `to`. */
 export async function hasMoved(
   db: Db,
   { chain, family }: Pick<NetworkConfig, 'chain' | 'family'>,

@@ -3,14 +3,14 @@ import type { Tx } from '@opentill/db/database';
 import { sql } from 'kysely';
 import type { OpenItem, OpenItemKind } from '../books.ts';
 
-/** Maximum number of listed deposits. After an outage there may be many more; the sums include all. */
+/** Limits the list; the sums include all deposits. */
 const DEPOSITS_NAMED = 200;
 
 type Network = Pick<NetworkConfig, 'chain' | 'family' | 'nativeSymbol'>;
 
 /**
- * Movements in blocks up to `height` that the ledger does not have in the same way. Lists the oldest DEPOSITS_NAMED
- * deposits and all other kinds, because the comparison of hot wallets needs those complete.
+ * In blocks up to `height`. Lists the oldest DEPOSITS_NAMED deposits and all other kinds, because the comparison of hot
+ * wallets needs those complete.
  */
 export async function readOpenItems(tx: Tx, network: Network, height: number): Promise<readonly OpenItem[]> {
   return [
@@ -52,9 +52,9 @@ async function openDeposits(
 }
 
 /**
- * Transfers to hot wallets, by transaction. The tracker books them from the chain; an operator may have booked them
- * by hand before. A booking by hand without any transfer may predate the watching of the wallet. If a transfer was
- * partly booked by hand, only the rest is open.
+ * By transaction. The tracker books them from the chain; an operator may have booked them by hand before. A booking by
+ * hand without any transfer may predate the watching of the wallet. If a transfer was partly booked by hand, only the
+ * rest is open.
  */
 async function openTopUps(tx: Tx, { chain, family }: Network, height: number): Promise<readonly OpenItem[]> {
   const { rows } = await sql<Row>`
@@ -83,7 +83,7 @@ async function openTopUps(tx: Tx, { chain, family }: Network, height: number): P
   return itemsOf(rows, ({ amount }) => (amount > 0n ? 'TOP_UP_NOT_BOOKED' : 'TOP_UP_AHEAD'));
 }
 
-/** Payouts that left the wallet in a block up to `height`, or that the ledger records as sent. */
+/** They left the wallet in a block up to `height`, or the ledger records them as sent. */
 async function openPayouts(tx: Tx, { chain }: Network, height: number): Promise<readonly OpenItem[]> {
   const { rows } = await sql<Row>`
     with landed as (

@@ -3,10 +3,10 @@ import { sql, type RawBuilder } from 'kysely';
 
 type Network = Pick<NetworkConfig, 'chain' | 'family' | 'nativeSymbol'>;
 
-/** Movements of an asset on a deposit address, in base units, none below zero. */
+/** In base units, none below zero. */
 export interface DepositAsset {
   readonly received: bigint;
-  /** Native coin that the hot wallet sent to it for fees. */
+  /** Native coin from the hot wallet for fees. */
   readonly brought: bigint;
   readonly swept: bigint;
   readonly fees: bigint;
@@ -16,15 +16,15 @@ export interface DepositAsset {
 
 export const NO_MOVEMENTS: DepositAsset = { received: 0n, brought: 0n, swept: 0n, fees: 0n, unmatched: 0n };
 
-/** Recorded balance; below zero if fees were paid with coin from third parties. Pure. */
+/** Below zero if fees were paid with coin from third parties. Pure. */
 export function unswept({ received, brought, swept, fees }: DepositAsset): bigint {
   return received + brought - swept - fees;
 }
 
 /**
- * Rows (address, symbol, what, amount, unmatched) of all movements of a chain's deposit addresses in blocks up to
- * `height`: verified transfers, fee top-ups, and negative amounts for sweeps and fees (on SUI the hot wallet pays
- * them). Their sum is the recorded balance. By the scanner's records, independent of the ledger.
+ * Rows (address, symbol, what, amount, unmatched) of blocks up to `height`: verified transfers, fee top-ups, and
+ * negative amounts for sweeps and fees (on SUI the hot wallet pays them). Their sum is the recorded balance. By the
+ * scanner's records, independent of the ledger.
  */
 export function depositMovements(
   { chain, family, nativeSymbol }: Network,
