@@ -20,7 +20,7 @@ function isOpsCode(code: string): code is OpsErrorCode {
   return Object.hasOwn(OPS_ERRORS, code);
 }
 
-/** Error codes of the libraries that operations call, and the code that clients see. */
+/** Codes of the libraries, and those that clients see. */
 const FOREIGN_CODES: Readonly<Record<string, OpsErrorCode>> = {
   MERCHANT_NOT_FOUND: 'NOT_FOUND',
   SECRET_CHANGE_UNDER_WAY: 'STATE_CONFLICT',
@@ -30,7 +30,7 @@ const FOREIGN_CODES: Readonly<Record<string, OpsErrorCode>> = {
   TOP_UP_NOT_COVERED: 'UNPROCESSABLE',
 };
 
-/** Maps every error to a response. Other errors become INTERNAL and reveal no cause. */
+/** Other errors become INTERNAL and reveal no cause. */
 export function refusalOf(error: unknown): Refusal {
   if (!(error instanceof GatewayError)) return INTERNAL;
   const { code, message } = error as GatewayError;
@@ -68,7 +68,7 @@ export function refusalAnswer({ code, message, retryAfterSeconds }: Refusal, req
   };
 }
 
-/** Writes the response. Has no effect if the client has disconnected. */
+/** No effect if the client has disconnected. */
 export function send(response: ServerResponse, answer: Answer): void {
   if (response.headersSent || response.destroyed) return;
   const body = JSON.stringify(answer.body);

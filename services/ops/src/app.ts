@@ -18,11 +18,11 @@ import { createOpsServer } from './server.ts';
 import { databaseAnswers } from './store/database-answers.ts';
 
 export interface OpsAppDeps {
-  /** Role opentill_ops, for authentication and acts: reads must not delay these. The caller closes it. */
+  /** For authentication and acts, which reads must not delay. The caller closes it. */
   readonly database: Database;
-  /** The same role, for reads. Its statements have a timeout of a few seconds. */
+  /** The same role, for reads, with a statement timeout of a few seconds. */
   readonly readDatabase: Database;
-  /** The same role, for exports: a statement may take long until its first row. */
+  /** The same role; the first row of an export may take long. */
   readonly exportDatabase: Database;
   readonly networks: readonly NetworkConfig[];
   readonly secretsKey: Buffer;
@@ -30,12 +30,9 @@ export interface OpsAppDeps {
   readonly newId: NewId;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** Wakes the relay after new events in the outbox. */
   readonly wakeRelay: () => void;
   readonly brokerConnected: () => boolean;
-  /** Unique per process. */
   readonly instance: string;
-  /** 0 selects a free port. */
   readonly port: number;
   readonly host: string;
 }
@@ -49,7 +46,7 @@ export interface OpsApp {
 
 const STOP_GRACE_MS = 6_000;
 
-/** The operators' API. Opens only its port. */
+/** Opens only its port. */
 export function createApp(deps: OpsAppDeps): OpsApp {
   const { database, newId, clock } = deps;
   const observe = createObserve(deps);

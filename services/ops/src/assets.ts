@@ -9,7 +9,7 @@ export interface Assets {
   requireNetwork(chain: Chain): NetworkConfig;
   /** @throws GatewayError UNPROCESSABLE */
   requireToken(chain: Chain, symbol: string): TokenConfig;
-  /** A signed amount in display units; null if the token is not configured. */
+  /** Signed, in display units; null if the token is not configured. */
   display(chain: string, symbol: string, baseUnits: bigint): string | null;
 }
 

@@ -13,29 +13,28 @@ import type { Exchange } from './exchange.ts';
 import type { Observe } from './observe.ts';
 import { refuse } from './refuse.ts';
 
-/** Requests without a valid token per client address and minute. Further ones are rejected with 429. */
+/** Requests without a valid token, per client address. Further ones get 429. */
 const FAILURES_PER_MINUTE = 10;
-/** Forbidden acts that an operator may try per minute; more than the API has acts. */
+/** Per operator; more than the API has acts. */
 const FORBIDDEN_PER_MINUTE = 60;
 const WINDOW_SECONDS = 60;
-/** Tokens per lookup statement: as many as the server has connections. */
+/** As many as the server has connections. */
 const TOKENS_PER_LOOK_UP = 200;
 
 export interface Authenticate {
   /**
-   * Identifies the operator and stores them in the exchange, even if the request is rejected.
-   * @throws GatewayError UNAUTHENTICATED, TOO_MANY_REQUESTS
+   * Stores the operator in the exchange, even if the request is rejected. @throws GatewayError UNAUTHENTICATED,
+   * TOO_MANY_REQUESTS
    */
   operatorOf(exchange: Exchange, authorization: string | undefined): Promise<Operator>;
-  /** Counts a forbidden act of an operator. @throws GatewayError TOO_MANY_REQUESTS */
+  /** @throws GatewayError TOO_MANY_REQUESTS */
   countForbidden(operatorId: string): Promise<void>;
 }
 
 /**
- * Identifies operators by their tokens. A token has 256 random bits and cannot be guessed; the limits bound load and
- * log. An attacker behind the same proxy must not lock an operator out of the kill switch. So only failures count
- * against an address, and well-formed tokens are looked up first, in batches of one statement at a time. Counters are
- * in memory, per replica.
+ * A token has 256 random bits and cannot be guessed; the limits bound load and log. An attacker behind the same proxy
+ * must not lock an operator out of the kill switch. So only failures count against an address, and well-formed tokens
+ * are looked up first, in batches of one statement at a time. Counters are in memory, per replica.
  */
 export function createAuthenticate(db: Db, observe: Observe): Authenticate {
   const failures = new RateLimiterMemory({ points: FAILURES_PER_MINUTE, duration: WINDOW_SECONDS });
@@ -47,7 +46,7 @@ export function createAuthenticate(db: Db, observe: Observe): Authenticate {
     inputsPerRun: TOKENS_PER_LOOK_UP,
   });
 
-  /** Counts a failure of the address. Beyond the limit it rejects with 429 and does not log. */
+  /** Beyond the address' limit it answers 429 and does not log. */
   async function fail(exchange: Exchange, why: string, message: string, operatorId?: string): Promise<never> {
     const failed = await failures.get(exchange.clientAddress);
     if (failed !== null && failed.consumedPoints >= FAILURES_PER_MINUTE) {

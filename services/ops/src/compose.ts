@@ -20,7 +20,6 @@ const READ_STATEMENT_TIMEOUT_MS = 3_000;
 const EXPORT_STATEMENT_TIMEOUT_MS = 120_000;
 const EXPORT_POOL_MAX = 2;
 
-/** Composition root of the service, without the process. */
 export const composeOps: Compose = async (env, { sharesProcess }) => {
   const config = readOpsConfig(env);
   const { instanceId: instance, port, host, secretsKey } = config;

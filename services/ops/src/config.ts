@@ -20,7 +20,7 @@ export const OPS_CONFIG_SCHEMA: ConfigSchema = {
   properties: {
     ...serviceProperties({ healthPort: 3025, databasePoolMax: 5, databasePrepares: false }),
     OPS_PORT: { type: 'integer', minimum: 0, maximum: 65_535, default: 3012 },
-    /** Only this machine by default, because the service has no TLS. */
+    /** Default: only this machine, because the service has no TLS. */
     OPS_HOST: { type: 'string', minLength: 1, default: '127.0.0.1' },
     NETWORKS_FILE: { type: 'string', minLength: 1 },
     SECRETS_KEY: { type: 'string', minLength: 1 },

@@ -2,7 +2,7 @@ import type { Response } from 'express';
 import type { Operator } from '@opentill/db/operators';
 
 export interface Exchange {
-  /** Sent as `X-Request-Id`; ties an answer to log and audit. */
+  /** Sent as `X-Request-Id`; also in log and audit. */
   readonly requestId: string;
   /** From performance.now(). */
   readonly startedMs: number;
@@ -17,7 +17,7 @@ export function keepExchange(response: Response, exchange: Exchange): void {
   response.locals['exchange'] = exchange;
 }
 
-/** The exchange of this response, which the first middleware stored. */
+/** The first middleware stored it. */
 export function exchangeOf(response: Response): Exchange {
   return response.locals['exchange'] as Exchange;
 }

@@ -4,24 +4,24 @@ import type { Operator } from '@opentill/db/operators';
 import type { OutboxEvent } from '@opentill/db/outbox';
 import type { Page } from './page.ts';
 
-/** Context of an act: its transaction, which locks the operator and contains the audit entry. */
+/** The transaction locks the operator and contains the audit entry. */
 export interface Act {
   readonly tx: Tx;
   /** As read in this transaction: enabled, and with a role that permits the act. */
   readonly operator: Operator;
-  /** Appends an event to the outbox in this transaction. Lock its subject first. */
+  /** In this transaction's outbox. Lock the event's subject first. */
   emit(event: OutboxEvent): Promise<void>;
 }
 
 export interface Done<A> {
   readonly answer: A;
-  /** Subject of the audit entry. Default: the first parameter of the path. */
+  /** Of the audit entry. Default: the first parameter of the path. */
   readonly subject?: string;
-  /** Details for the audit entry, in addition to the input. */
+  /** In the audit entry, in addition to the input. */
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
-/** Rows of a CSV file in batches, from one snapshot. */
+/** In batches, from one snapshot. */
 export type CsvRows = AsyncIterable<readonly (readonly (string | null)[])[]>;
 
 export interface CsvExport {
@@ -39,7 +39,6 @@ export type ListHandler<O extends OpsOperation> = (input: Input<O>) => Promise<P
 export type ActHandler<O extends OpsOperation> = (act: Act, input: Input<O>) => Promise<Done<OpsAnswer<O>>>;
 export type ExportHandler<O extends OpsOperation> = (input: Input<O>) => CsvExport;
 
-/** One handler per operation of the catalog. */
 export type Handlers = { readonly [O in OperationOf<'READ'>]: ReadHandler<O> } & {
   readonly [O in OperationOf<'LIST'>]: ListHandler<O>;
 } & { readonly [O in OperationOf<'ACT'>]: ActHandler<O> } & {

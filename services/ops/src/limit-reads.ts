@@ -3,10 +3,10 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 
 const READS_PER_OPERATOR = 4;
 
-/** Runs a read of an operator. @throws GatewayError TOO_MANY_REQUESTS when too many of their reads are running */
+/** @throws GatewayError TOO_MANY_REQUESTS when too many reads of the operator are running */
 export type LimitReads = <T>(operatorId: string, read: () => Promise<T>) => Promise<T>;
 
-/** Limits the read connections that one operator may use, so that others have some. */
+/** One operator must not use all read connections. */
 export function createLimitReads(): LimitReads {
   const underWay = new Map<string, number>();
   return async (operatorId, read) => {

@@ -2,7 +2,6 @@ import type { Logger } from '@opentill/runtime/logger';
 import type { Metrics } from '@opentill/runtime/metrics';
 import type { Exchange } from './exchange.ts';
 
-/** Logs and metrics of ops: one method per event. */
 export type Observe = ReturnType<typeof createObserve>;
 
 export function createObserve({ logger, metrics }: { readonly logger: Logger; readonly metrics: Metrics }) {
@@ -37,7 +36,7 @@ export function createObserve({ logger, metrics }: { readonly logger: Logger; re
         operator: operator?.operatorId,
       });
     },
-    /** Logs the cause of a 500, a 503 or an interrupted response. */
+    /** The cause of a 500, a 503 or an interrupted response. */
     requestFailed(exchange: Exchange, error: unknown): void {
       const { requestId, operation } = exchange;
       logger.error('request failed', { requestId, operation, error });
@@ -45,7 +44,7 @@ export function createObserve({ logger, metrics }: { readonly logger: Logger; re
     acted(operation: string, outcome: 'DONE' | 'REFUSED'): void {
       acts.inc({ operation, outcome });
     },
-    /** `operatorId` is the claim of the token. The token itself is never logged. */
+    /** `operatorId` is the claim of the token, which is never logged. */
     notAuthenticated(exchange: Exchange, why: string, operatorId?: string): void {
       failures.inc({ why });
       const { requestId, clientAddress } = exchange;

@@ -9,9 +9,7 @@ export const PAGE_SIZE = 50;
 
 /**
  * Keyset paging: rows are ordered by an immutable key, and a cursor is the key of the last row shown. Rows that are
- * added or changed meanwhile move no other row to another page.
- *
- * @param rows up to one more than `limit`, in order
+ * added or changed meanwhile move no other row. @param rows up to one more than `limit`, in order
  */
 export function pageOf<Row, T>(
   rows: readonly Row[],
@@ -34,7 +32,7 @@ export const KEYS = {
   name: /^[A-Za-z0-9_:. -]{1,120}$/,
 } as const;
 
-/** The key of a cursor; undefined for the first page. @throws GatewayError CURSOR_INVALID */
+/** Undefined for the first page. @throws GatewayError CURSOR_INVALID */
 export function keyAfter(cursor: string | undefined, kind: keyof typeof KEYS): string | undefined {
   if (cursor === undefined) return undefined;
   const key = Buffer.from(cursor, 'base64url').toString('utf8');
@@ -42,10 +40,10 @@ export function keyAfter(cursor: string | undefined, kind: keyof typeof KEYS): s
   throw refuse('CURSOR_INVALID', 'Set cursor to nextCursor of the previous page, with the same filters.');
 }
 
-/** Ids are UUIDs of version 7, which start with their time. Clocks of other processes may differ by this much. */
+/** Ids are UUIDs of version 7. Clocks of the processes that create them may differ by this much. */
 const SLACK_MS = 3_600_000;
 
-/** Ids created in a period, with slack on both sides. Only narrows an index scan; exact filters still apply. */
+/** With slack on both sides. Only narrows an index scan; exact filters still apply. */
 export function idsMadeIn(
   from: Date | undefined,
   until: Date | undefined,
@@ -66,7 +64,7 @@ export function dateOf(text: string | undefined): Date | undefined {
   return text === undefined ? undefined : requiredDate(text);
 }
 
-/** @throws GatewayError INPUT_INVALID for an invalid time, such as a leap second */
+/** @throws GatewayError INPUT_INVALID, also for a leap second */
 export function requiredDate(text: string): Date {
   const date = new Date(text);
   if (!Number.isNaN(date.getTime())) return date;

@@ -16,7 +16,6 @@ export interface PerformDeps {
   readonly database: Pick<Database, 'kysely'>;
   readonly authenticate: Authenticate;
   readonly observe: Observe;
-  /** Wakes the relay after new events in the outbox. */
   readonly wakeRelay: () => void;
 }
 
@@ -30,15 +29,14 @@ export interface RequestedOperation {
 export type Work = (act: Act) => Promise<Done<unknown>>;
 
 export interface Perform {
-  /** Checks the operator's role. @throws GatewayError FORBIDDEN, TOO_MANY_REQUESTS */
+  /** @throws GatewayError FORBIDDEN, TOO_MANY_REQUESTS */
   requireRole(operator: Operator, route: OpsRoute): Promise<void>;
   /**
-   * Performs an act. The act, its events and its audit entry are one transaction, in which the operator is enabled
-   * and has a permitted role.
-   * @throws the error that rejects it, without a change
+   * The act, its events and its audit entry are one transaction, in which the operator is enabled and has a permitted
+   * role. @throws the error that rejects it, without a change
    */
   act(exchange: Exchange, operator: Operator, requested: RequestedOperation, work: Work): Promise<unknown>;
-  /** Writes an audit entry for a rejected act. Ignores errors that are not rejections (5xx, 429, unauthenticated). */
+  /** Writes an audit entry for a rejected act. Ignores other errors (5xx, 429, unauthenticated). */
   auditRefusal(
     exchange: Exchange,
     requested: Omit<RequestedOperation, 'input'> & { readonly input?: RequestedOperation['input'] },

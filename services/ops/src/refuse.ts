@@ -1,7 +1,7 @@
 import type { OpsErrorCode } from '@opentill/contracts/ops/errors';
 import { GatewayError } from '@opentill/domain/gateway-error';
 
-/** An error for the operator: one sentence with the correction. Never contains a secret. */
+/** One sentence with the correction. Never contains a secret. */
 export function refuse(code: OpsErrorCode, message: string): GatewayError<OpsErrorCode> {
   return new GatewayError(code, message, { retryable: false });
 }

@@ -7,10 +7,10 @@ const REQUEST_TIMEOUT_MS = 15_000;
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 const CONNECTIONS_MAX = 200;
 
-/** The operators' HTTP server, with a timeout for every wait. */
+/** Every wait has a timeout. */
 export interface OpsServer {
   listen(port: number, host: string): Promise<number>;
-  /** Stops accepting connections and lets requests in flight complete. Closes the others after `graceMs`. */
+  /** Requests in flight may complete within `graceMs`. */
   close(graceMs: number): Promise<void>;
 }
 

@@ -8,7 +8,7 @@ export function timeOrNull(at: Date | null): string | null {
   return at === null || Number.isNaN(at.getTime()) ? null : at.toISOString();
 }
 
-/** An amount of an order in display units, with the decimals that the order stores. */
+/** Display units, with the decimals that the order stores. */
 export function orderAmount(
   amount: bigint,
   order: { readonly decimals: number; readonly displayDecimals: number },
@@ -16,7 +16,7 @@ export function orderAmount(
   return formatAmount(amount, order.decimals, order.displayDecimals);
 }
 
-/** Stored spellings of an address or hash: as given, and in lower case. */
+/** As given, and in lower case. */
 export function spellings(word: string): string[] {
   const lower = word.toLowerCase();
   return lower === word ? [word] : [word, lower];

@@ -40,7 +40,7 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-/** Performs an act and checks its single audit entry: right operator, same request id. */
+/** Checks its single audit entry: right operator, same request id. */
 async function act(
   operation: OpsOperation,
   input: Record<string, unknown>,
@@ -64,7 +64,7 @@ async function entriesOf(requestId: string | null) {
   return admin.kysely.selectFrom('audit_entry').selectAll().where('request_id', '=', requestId).execute();
 }
 
-/** Performs an act that is rejected: only its audit entry is written. */
+/** Only an audit entry is written. */
 async function refused(
   operation: OpsOperation,
   input: Record<string, unknown>,
@@ -507,7 +507,7 @@ describe('acts on halts, holds, incidents, chains and top-ups', () => {
     );
   });
 
-  /** Balance in excess of the ledger that the signer read at two verified blocks. */
+  /** The signer read this balance above the ledger, at two verified blocks. */
   const holds = async (symbol: string, beyond: bigint) => {
     const { rows } = await sql<{
       ledger: bigint;

@@ -16,7 +16,7 @@ const LOOK_EVERY_LINES = 5_000;
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-/** Heap in use after garbage collection. */
+/** After garbage collection. */
 function heldBytes(): number {
   collectGarbage();
   return process.memoryUsage().heapUsed;
@@ -63,7 +63,7 @@ describe('an export of 100,000 orders', () => {
         last = line;
       }
       if (lines === 0) {
-        // Orders that are created from now on are not in the started file.
+        // A started file does not contain later orders.
         await sql`insert into orders (order_pk, merchant_id, order_id, order_type, chain, family, symbol, decimals, display_decimals,
             amount, accepted_amount, address, created_at, expires_at)
           values ('019cffff-ffff-0000-0000-000000000000', 'shop', 'late', 'COLLECTION', 'ETH_SEPOLIA', 'EVM', 'USDT', 6, 2, 1, 1, '0x',

@@ -115,8 +115,7 @@ describe('roles of operators', () => {
       .where('operator_id', 'in', ['ada', 'ada2'])
       .execute();
     await ops.call('setOperator', { operatorId: 'ada2', disabled: true });
-    // The later request comes from an operator who is no administrator any longer when its transaction starts, and is
-    // rejected.
+    // The later operator is no administrator any longer when their transaction starts.
     await admin.kysely
       .updateTable('operator')
       .set({ role: 'ADMIN' })

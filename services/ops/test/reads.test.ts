@@ -84,7 +84,7 @@ async function createCallback(order: OrderRow): Promise<void> {
     .execute();
 }
 
-/** A payout with a sent transaction, as the signer leaves it. @returns the hash */
+/** @returns the hash of a sent transaction, as the signer leaves it */
 async function createSignedTransaction(order: OrderRow): Promise<string> {
   const wallet = order.source_address ?? '';
   const chain = order.chain;

@@ -10,8 +10,8 @@ import { requestOf, startTestOps, type TestOps } from './support/test-ops.ts';
 type Letters = 'VSFA' | 'SFA' | 'SA' | 'FA' | 'A';
 
 /**
- * Permissions, stated independently of the catalog: V(iewer), S(upport), F(inance), A(dmin). An operation that is
- * missing here fails the tests until its permissions are decided.
+ * Stated independently of the catalog: V(iewer), S(upport), F(inance), A(dmin). An operation that is missing here fails
+ * the tests until its permissions are decided.
  */
 const MAY: Readonly<Record<OpsOperation, Letters>> = {
   listMerchants: 'VSFA',
@@ -105,7 +105,6 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-/** The smallest request of an operation that its path allows. */
 function minimalRequest(id: OpsOperation) {
   const names = [...OPS_ROUTES[id].path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '');
   return requestOf(id, Object.fromEntries(names.map((name) => [name, INPUT[name]])));
@@ -119,7 +118,7 @@ describe('every operation', () => {
   it.each(OPS_OPERATIONS.map((id) => [id] as const))('%s is permitted only for its roles', async (id) => {
     const { method, path, init } = minimalRequest(id);
     for (const role of OPERATOR_ROLES) {
-      // Rotating the own token is the one act here that would change data. operators.test.ts tests it.
+      // It would change data. operators.test.ts tests it.
       if (id === 'rotateMyToken') continue;
       const { status, body } = await ops.request(method, path, { ...init, token: ops.tokens[role] });
       const may = MAY[id].includes(role.charAt(0));

@@ -1,8 +1,8 @@
 const NUMBER = /^-?\d+(\.\d+)?$/;
-/** Characters that start a formula in spreadsheets (OWASP, "CSV Injection"), also after white space. */
+/** A spreadsheet reads such text as a formula (OWASP, "CSV Injection"), also after white space. */
 const FORMULA = /^\s*[=+\-@\t\r]/;
 
-/** RFC 4180. Text that a spreadsheet would read as a formula gets a leading apostrophe; numbers do not. */
+/** RFC 4180. Text that looks like a formula gets a leading apostrophe; numbers do not. */
 export function csvLine(cells: readonly (string | null)[]): string {
   return `${cells.map(csvCell).join(',')}\r\n`;
 }

@@ -4,14 +4,14 @@ import type { CsvExport } from '../handlers.ts';
 import { refuse } from '../refuse.ts';
 import { csvLine } from './csv-line.ts';
 
-/** Concurrent exports. Each holds a connection and a snapshot of the database. */
+/** Each holds a connection and a snapshot of the database. */
 const CONCURRENT_EXPORTS = 2;
-/** Maximum time for the client to accept data. After it the snapshot is released. */
+/** A client that accepts no data for longer loses its export, which releases the snapshot. */
 const DRAIN_TIMEOUT_MS = 20_000;
 
 /**
- * Streams a CSV file. Reads the next batch when the client has accepted the one before. An error after the start
- * closes the connection, so that no client takes a part for the whole file.
+ * Reads the next batch when the client has accepted the one before. An error after the start closes the connection, so
+ * that no client takes a part for the whole file.
  * @throws GatewayError UNAVAILABLE while CONCURRENT_EXPORTS exports run; no response was sent then
  */
 export type SendCsv = (

@@ -13,7 +13,6 @@ import { sweepHandlers } from './sweeps.ts';
 import { transferHandlers } from './transfers.ts';
 import { watchHandlers } from './watch.ts';
 
-/** A handler for every operation of the catalog; the compiler reports a missing one. */
 export function allHandlers(deps: OpsDeps): Handlers {
   return {
     ...merchantHandlers(deps),

@@ -122,7 +122,7 @@ function showNetwork(
     chainId: network.chainId ?? null,
     nativeSymbol: network.nativeSymbol,
     confirmations: String(network.confirmations),
-    // Only the host: path, query and credentials of the URL may contain a provider's key.
+    // Path, query and credentials of the URL may contain a provider's key.
     endpoints: rpcEndpointsOf(network).map(({ url }) => new URL(url).host),
     tokens: network.tokens.map(({ symbol, contract, decimals, minAmount, maxAmount }) => ({
       symbol,

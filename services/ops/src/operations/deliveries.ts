@@ -101,7 +101,7 @@ function positionOf(after: string | undefined): ReplayPosition | undefined {
   throw refuse('CURSOR_INVALID', 'Set after to next of the previous response.');
 }
 
-/** True if the calendar has the day. JavaScript's Date would roll over to March 1. */
+/** JavaScript's Date would roll February 30 over to March. */
 function isDay(day = ''): boolean {
   const date = new Date(`${day}T00:00:00Z`);
   return day >= '0001' && !Number.isNaN(date.getTime()) && date.toISOString().startsWith(day);

@@ -17,11 +17,10 @@ import { showCursor, showIncident } from './show-watch.ts';
 
 type Detail = OpsAnswer<'getOrder'>;
 
-/** Maximum number of elements per kind. Lists show the rest. */
+/** Per kind. Lists show the rest. */
 const SHOWN_MAX = 500;
 const ATTEMPTS_MAX = 1_000;
 
-/** Everything known of an order: order, transfers, callbacks, ledger, payout, decisions, incidents. */
 export async function describeOrder({ db, assets }: OpsDeps, orderPk: string): Promise<Detail> {
   const order = await readOrder(db, orderPk);
   if (order === undefined) throw notFound(`order ${orderPk}`);

@@ -97,7 +97,7 @@ function required(row: MerchantRow | undefined, merchantId: string): MerchantRow
   return row;
 }
 
-/** Rejects the merchant of the settings: the next setup would restore the secrets of the settings. */
+/** The next setup would restore the secrets of its settings. */
 function requireRotatable(merchantId: string, variable: string): void {
   if (merchantId !== SETTINGS_MERCHANT_ID) return;
   throw refuse(
@@ -106,7 +106,7 @@ function requireRotatable(merchantId: string, variable: string): void {
   );
 }
 
-/** Without path, trailing slash or default port: any other form would never equal the origin of a returnUrl. */
+/** Any path, trailing slash or default port would never equal the origin of a returnUrl. */
 function requireOrigins(origins: readonly string[] | undefined): void {
   for (const origin of origins ?? []) {
     const url = URL.canParse(origin) ? new URL(origin) : undefined;

@@ -24,7 +24,7 @@ import { showPayout } from './show-payout.ts';
 type PayoutOperation =
   'decidePayout' | 'listPayouts' | 'getPayout' | 'getApprovalText' | 'approvePayout' | 'vetoPayout';
 
-/** Payouts: obstacles, approvals, vetoes, decisions. Only the signer evaluates these. */
+/** Only the signer evaluates approvals, vetoes and decisions. */
 export function payoutHandlers({ db, clock, newId }: OpsDeps): Pick<Handlers, PayoutOperation> {
   const notifySigner = ({ emit }: Act, { orderPk, family }: PayoutRow) =>
     emit(newEvent('payout.decided', family, { orderPk }, { newId, clock }));
@@ -84,7 +84,7 @@ export function payoutHandlers({ db, clock, newId }: OpsDeps): Pick<Handlers, Pa
   };
 }
 
-/** Stores a decision about a payout that an unknown transaction, or its own unproven attempt, may have paid. */
+/** An unknown transaction, or the payout's own unproven attempt, may have paid it. */
 async function decide(
   act: Act,
   payout: PayoutRow,
@@ -133,7 +133,7 @@ function requireUnsigned({ state, reason }: PayoutRow): void {
   throw refuse('STATE_CONFLICT', `This payout can no longer be approved or vetoed: ${why}.`);
 }
 
-/** The payout in the form that the policy and the approvers check. */
+/** As the policy and the approvers check it. */
 function policyPayoutOf(row: PayoutRow): PolicyPayout {
   return {
     chain: row.chain,

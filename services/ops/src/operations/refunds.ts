@@ -9,7 +9,7 @@ import { readRefundable, refundDeposit } from '../store/sweeps.ts';
 import { readAcceptable } from '../store/unmatched.ts';
 import type { OpsDeps } from './ops-deps.ts';
 
-/** Maximum wait of a refund for approvals and for its wallet, in seconds. */
+/** Seconds that a refund waits for approvals and for its wallet. */
 const REFUND_SECONDS = 172_800;
 
 export function refundHandlers({ assets, clock, newId }: OpsDeps): Pick<Handlers, 'refundDeposit'> {
@@ -68,7 +68,7 @@ function partOf(
   return parsed.value;
 }
 
-/** Canonical address. A transfer to a mistyped one cannot be reverted, so a checksum, if present, must be right. */
+/** A transfer to a mistyped address cannot be reverted, so a checksum, if present, must be right. */
 function canonical(family: Family, address: string): string {
   const parsed = ADDRESS_CODECS.find((codec) => codec.family === family)?.parse(address);
   if (parsed === undefined)

@@ -2,7 +2,6 @@ import type { OpsAnswer } from '@opentill/contracts/ops/catalog';
 import { time } from '../show.ts';
 import type { PauseRow } from '../store/pauses.ts';
 
-/** A pause of a chain or of its sweeps, as the API shows it. */
 export function showPause({
   operator,
   reason,

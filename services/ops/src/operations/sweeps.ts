@@ -63,7 +63,7 @@ export function sweepHandlers({ db, assets }: OpsDeps): Pick<Handlers, SweepOper
   };
 }
 
-/** An amount of the native coin in display units; null if its network is not configured. */
+/** Null if the network is not configured. */
 function showCoin(assets: OpsDeps['assets'], chain: string, baseUnits: bigint): string | null {
   const network = assets.networks.find((one) => one.chain === chain);
   return network === undefined ? null : assets.display(chain, network.nativeSymbol, baseUnits);

@@ -92,7 +92,7 @@ type Respond = (
   response: Response,
 ) => Promise<Answer | undefined>;
 
-/** Sends the result of `respond`, or the error that it throws. Undefined: `respond` has sent the response itself. */
+/** Sends what `respond` returns or throws. Undefined: `respond` has sent the response itself. */
 function answering(deps: RouterDeps, operation: string, respond: Respond): RequestHandler {
   return async (request, response) => {
     const exchange = exchangeOf(response);
@@ -119,7 +119,7 @@ function toErrorAnswer({ observe }: RouterDeps, exchange: Exchange, error: unkno
   return answer;
 }
 
-/** Checks authentication, then role, then input: without permission a client learns no more. */
+/** Authentication, then role, then input: without permission a client learns no more. */
 function operationRoute(deps: RouterDeps, id: OpsOperation): RequestHandler {
   const route: OpsRoute = OPS_ROUTES[id];
   const checkInput = createCheckInput(route);
@@ -159,7 +159,7 @@ interface Called {
   readonly response: Response;
 }
 
-/** Handler types without the types of single operations, which the catalog has checked. */
+/** Without the types of single operations, which the catalog has checked. */
 interface AnyHandlers {
   readonly read: (input: Input, operator: Called['operator']) => Promise<unknown>;
   readonly list: (input: Input) => Promise<Page<unknown>>;
@@ -201,7 +201,7 @@ async function answerOperation(
   }
 }
 
-/** Answers errors of express itself, such as an invalid percent encoding in the path. */
+/** Errors of express itself, such as an invalid percent encoding in the path. */
 function answerRouterError(deps: RouterDeps): ErrorRequestHandler {
   return (error: unknown, _request, response, _next) => {
     const exchange = exchangeOf(response);

@@ -4,7 +4,6 @@ import type { Request } from 'express';
 import type { OpsRoute } from '@opentill/contracts/ops/route';
 import { refuse } from '../refuse.ts';
 
-/** Validates a request: path parameters, query and body, merged into one object. */
 export type CheckInput = (request: Request) => Readonly<Record<string, unknown>>;
 
 const OPTIONS = {
@@ -22,14 +21,11 @@ function createAjv(coerceTypes: boolean): Ajv2020 {
   return ajv;
 }
 
-/** Converts strings of path and query into integers and booleans. A body must have the right types. */
+/** Path and query are strings to convert. A body must have the right types. */
 const ajvForStrings = createAjv(true);
 const ajvForJson = createAjv(false);
 
-/**
- * Compiles the schemas of a route.
- * @returns a function that throws GatewayError INPUT_INVALID, with every error, or MEDIA_TYPE_UNSUPPORTED
- */
+/** @returns a function that throws GatewayError INPUT_INVALID, with every error, or MEDIA_TYPE_UNSUPPORTED */
 export function createCheckInput(route: OpsRoute): CheckInput {
   const params = ajvForStrings.compile(route.params);
   const query = ajvForStrings.compile(route.query);
@@ -56,7 +52,7 @@ function validated(
   return value;
 }
 
-/** ajv's message without the value, which may be a misplaced secret. */
+/** Without the value, which may be a misplaced secret. */
 function describe(place: string, error: ErrorObject): string {
   const name = [place, ...error.instancePath.split('/').slice(1)].join('.');
   const params = error.params as Readonly<Record<string, unknown>>;

@@ -3,7 +3,7 @@ import type { OpsAnswer, OpsInput } from '@opentill/contracts/ops/catalog';
 import type { Db } from '@opentill/db/database';
 import { dateOf, idsMadeIn } from '../page.ts';
 
-/** Callbacks in delivery, newest first. */
+/** Newest first. */
 export async function findDeliveries(
   db: Db,
   filter: OpsInput<'listDeliveries'>,
@@ -53,27 +53,27 @@ function matchesOrderId(orderId: string, merchantId: string | undefined, table: 
       where ${merchantId ?? null}::text is null or merchant_id = ${merchantId ?? null}))`;
 }
 
-/** States that a replay may select. PENDING callbacks are sent anyway. */
+/** Without PENDING callbacks, which are sent anyway. */
 export type ReplayableState = 'DEAD' | 'DELIVERED' | 'SUPERSEDED';
 
 export interface CallbackChoice {
   readonly merchantId: string | undefined;
   readonly orderId: string | undefined;
-  /** Time of the event: `since` inclusive, `until` exclusive. */
+  /** By the time of the event: `since` inclusive, `until` exclusive. */
   readonly since: Date | undefined;
   readonly until: Date | undefined;
   readonly states: readonly ReplayableState[];
 }
 
 export interface ReplayPosition {
-  /** Postgres' own text of a timestamptz, which keeps microseconds. */
+  /** Postgres' own text, which keeps microseconds. */
   readonly occurredAt: string;
   readonly eventId: string;
 }
 
 const START: ReplayPosition = { occurredAt: '-infinity', eventId: '00000000-0000-0000-0000-000000000000' };
 
-/** Selected callbacks, oldest first, after a position. */
+/** Oldest first. */
 export async function chooseCallbacks(
   db: Db,
   choice: CallbackChoice,
@@ -111,10 +111,10 @@ function selectCallbacks(db: Db, { merchantId, orderId, since, until, states }: 
   return query;
 }
 
-/** Outcomes of `replay_deliveries` per callback (libs/db/schema/0001-baseline/16-callbacks.sql). */
+/** See libs/db/schema/0001-baseline/16-callbacks.sql. */
 export type ReplayOutcome = 'REPLAYED' | 'WAITING' | 'OTHER_STATE' | 'NEWER_SENT' | 'NO_ENDPOINT';
 
-/** Makes selected callbacks due again in one statement; at most 1 000. */
+/** One statement; at most 1 000 callbacks. */
 export async function replayCallbacks(
   db: Db,
   eventIds: readonly string[],
@@ -128,7 +128,7 @@ export async function replayCallbacks(
   return rows.map((row) => row.outcome);
 }
 
-/** Makes one delivery due again, in any state; false if the event has none. */
+/** In any state; false if the event has no delivery. */
 export async function replayDelivery(db: Db, eventId: string): Promise<boolean> {
   const { rows } = await sql<{
     replayed: boolean;
@@ -142,7 +142,6 @@ export type EndpointRow = Omit<Endpoint, (typeof DATES)[number]> & {
   readonly [K in (typeof DATES)[number]]: Date | null;
 };
 
-/** Endpoint and backlog of each merchant, or of one. */
 export async function findEndpoints(
   db: Db,
   merchantId: string | undefined,
@@ -169,7 +168,6 @@ export async function findEndpoints(
   return rows;
 }
 
-/** Resets the failures of a merchant's endpoint; false if the merchant does not exist. */
 export async function enableEndpoint(db: Db, merchantId: string): Promise<boolean> {
   const { rows } = await sql`
     select reset_callback_endpoint(merchant_id) from merchant where merchant_id = ${merchantId}`.execute(db);
@@ -198,7 +196,6 @@ export async function notificationsOf(db: Db, orderPk: string, limit: number) {
     .execute();
 }
 
-/** Recorded attempts of these callbacks, oldest first. */
 export async function attemptsAt(db: Db, eventIds: readonly string[], limit: number) {
   if (eventIds.length === 0) return [];
   return db

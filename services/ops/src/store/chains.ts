@@ -3,7 +3,7 @@ import type { Db } from '@opentill/db/database';
 import type { ServiceSchema } from '@opentill/db/service-schema';
 import type { Chain } from '@opentill/domain/chains';
 
-/** Cursor of every chain; ages by the database's clock. */
+/** Ages by the database's clock. */
 export async function readCursors(db: Db) {
   return db
     .selectFrom('chain_cursor')
@@ -29,7 +29,6 @@ export interface LeaseRow {
   readonly expired: boolean;
 }
 
-/** Leases of a service with this name prefix, ordered by name. */
 export async function readLeases(
   db: Db,
   schema: ServiceSchema,

@@ -1,6 +1,6 @@
 import { sql, type RawBuilder } from 'kysely';
 
-/** Compares a column with a token symbol, case-insensitively. The stored case is that of the network file. */
+/** The stored case is that of the network file. */
 export function isSymbol(column: string, symbol: string): RawBuilder<boolean> {
   return sql<boolean>`upper(${sql.ref(column)}) = upper(${symbol})`;
 }

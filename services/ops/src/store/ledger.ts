@@ -6,7 +6,7 @@ import { isSymbol } from './is-symbol.ts';
 import { idsMadeIn } from '../page.ts';
 import { readRows } from './read-rows.ts';
 
-/** Ledger accounts by number, which is a permanent order. */
+/** By account number, which is a permanent order. */
 export async function findBalances(
   db: Db,
   filter: OpsInput<'listBalances'>,
@@ -65,7 +65,7 @@ export async function findTopUps(
   return rows;
 }
 
-/** Postings of an order's ledger transactions, oldest first. */
+/** Oldest first. */
 export async function postingsOf(db: Db, orderPk: string, limit: number) {
   return db
     .selectFrom('ledger_transaction as t')
@@ -94,7 +94,7 @@ export interface Time {
   readonly until: Date;
 }
 
-/** A row of the orders export, with texts as Postgres returns them. */
+/** Texts as Postgres returns them. */
 export interface ExportedOrder {
   readonly order_pk: string;
   readonly merchant_id: string;
@@ -118,7 +118,7 @@ export interface ExportedOrder {
   readonly updated_at: Date;
 }
 
-/** Orders of a period, oldest first, by their time-ordered ids, through the index. */
+/** Oldest first, by the time-ordered ids, through the index. */
 export function readOrders(
   db: Db,
   { from, until }: Time,
@@ -147,7 +147,6 @@ export interface ExportedPosting {
   readonly amount: bigint;
 }
 
-/** Postings of a period, by number. */
 export function readPostings(
   db: Db,
   { from, until }: Time,

@@ -34,7 +34,6 @@ function merchants(db: Db) {
     ]);
 }
 
-/** Merchants by id, without their secrets. */
 export async function findMerchants(db: Db, after: string | undefined, limit: number) {
   return merchants(db)
     .where('m.merchant_id', '>', after ?? '')
@@ -48,7 +47,7 @@ export async function readMerchant(db: Db, merchantId: string): Promise<Merchant
   return merchants(db).where('m.merchant_id', '=', merchantId).executeTakeFirst();
 }
 
-/** Changes only the given fields; false if the merchant does not exist. */
+/** False if the merchant does not exist. */
 export async function updateMerchant(
   db: Db,
   merchantId: string,

@@ -15,7 +15,6 @@ export async function findOperators(db: Db, after: string | undefined, limit: nu
     .execute();
 }
 
-/** Reads one operator with a row lock. */
 export async function lockForChange(tx: Tx, operatorId: string): Promise<Operator | undefined> {
   return tx
     .selectFrom('operator')
@@ -74,7 +73,7 @@ export async function findAudit(
   return query.execute();
 }
 
-/** Advisory lock on a name that has no row yet, until the end of the transaction. */
+/** Advisory lock until the end of the transaction, for a name that has no row yet. */
 export async function lockName(tx: Tx, name: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.execute(tx);
 }

@@ -29,7 +29,7 @@ const SUMMARY = [
   'o.updated_at as updatedAt',
 ] as const;
 
-/** Orders by filter, newest first. Each exact key is looked up through its own index. */
+/** Newest first. Each exact key is looked up through its own index. */
 export async function findOrders(
   db: Db,
   filter: OpsInput<'listOrders'>,

@@ -1,7 +1,7 @@
 import type { Db } from '@opentill/db/database';
 import type { Chain } from '@opentill/domain/chains';
 
-/** Pauses by chain: of reading, or of new sweeps. */
+/** Pause of reading, or of new sweeps. */
 export type PauseTable = 'chain_pause' | 'sweep_pause';
 
 const PAUSE = ['chain', 'operator', 'reason', 'paused_at as pausedAt'] as const;
@@ -11,7 +11,7 @@ export async function readPauses(db: Db, table: PauseTable) {
 }
 export type PauseRow = Awaited<ReturnType<typeof readPauses>>[number];
 
-/** Undefined if it is already paused. */
+/** Undefined if the chain is already paused. */
 export async function insertPause(
   db: Db,
   table: PauseTable,
@@ -25,7 +25,6 @@ export async function insertPause(
     .executeTakeFirst();
 }
 
-/** False if it is not paused. */
 export async function deletePause(db: Db, table: PauseTable, chain: Chain): Promise<boolean> {
   const rows = await db.deleteFrom(table).where('chain', '=', chain).returning('chain').execute();
   return rows.length > 0;

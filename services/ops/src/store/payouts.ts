@@ -3,17 +3,17 @@ import type { OpsInput } from '@opentill/contracts/ops/catalog';
 import type { Db } from '@opentill/db/database';
 import { isSymbol } from './is-symbol.ts';
 
-/** Stuck after this; as the guides' alert on opentill_signer_payout_oldest_in_flight_seconds. */
+/** As the guides' alert on opentill_signer_payout_oldest_in_flight_seconds. */
 const IN_FLIGHT_TOO_LONG = sql`interval '10 minutes'`;
 
 interface FlightRow {
-  /** Oldest signing time of the transactions in flight; null: none is, or a block holds one. */
+  /** Of the oldest transaction in flight; null if there is none, or a block holds one. */
   readonly signed_at: Date | null;
-  /** Last answer of nodes to the newest one. */
+  /** Last answer of nodes to the newest transaction. */
   readonly send_outcome: string | null;
-  /** Its expiry or its last epoch has passed, by the scanner's verified cursor. */
+  /** Its expiry or last epoch has passed, by the verified cursor. */
   readonly is_over: boolean | null;
-  /** On chains with epochs: reason why the own scan cannot prove that no block holds it. */
+  /** On chains with epochs: why the own scan cannot prove that no block holds it. */
   readonly unproven: string | null;
 }
 
@@ -34,7 +34,7 @@ const IS_IN_FLIGHT_TOO_LONG = sql<boolean>`coalesce(flight.is_over or flight.sig
 
 const STOPPED_CHAINS = sql`select c.chain from chain_status c where c.state in ('HALTED', 'LEFT_OUT')`;
 
-/** Start of the halt that the payout `p` waits for; null: it does not wait for its chain. */
+/** Null: the payout `p` does not wait for its chain. */
 const HALTED_AT = sql<Date | null>`(select min(c.since) from chain_status c
   where c.chain = p.chain and c.state in ('HALTED', 'LEFT_OUT') and (p.state in ('REQUESTED', 'AUTHORISED')
     or p.state = 'SIGNED' and (exists (select from payout_attempt a where a.order_pk = p.order_pk and a.state = 'OPEN')
@@ -125,7 +125,7 @@ export async function readPayout(db: Db, orderPk: string): Promise<PayoutRow | u
   return payouts(db).where('p.order_pk', '=', orderPk).executeTakeFirst();
 }
 
-/** Stores an approval. If the key has approved before, the first approval stays. */
+/** The first approval of a key stays. */
 export async function insertApproval(
   db: Db,
   approval: { orderPk: string; approver: string; signature: Buffer },
@@ -139,7 +139,7 @@ export async function insertApproval(
   return rows.length > 0;
 }
 
-/** Stores a veto; false if one exists. */
+/** False if one exists. */
 export async function insertVeto(
   db: Db,
   veto: { orderPk: string; operator: string; reason: string },
@@ -153,7 +153,7 @@ export async function insertVeto(
   return rows.length > 0;
 }
 
-/** Stores a decision; false if one is already waiting for the signer. */
+/** False if one is already waiting for the signer. */
 export async function insertPayoutDecision(
   db: Db,
   decision: {
@@ -191,7 +191,7 @@ export async function highestTakenNonce(db: Db, orderPk: string): Promise<number
   return row?.nonce;
 }
 
-/** Hash of the payout's attempt whose last epoch is over, while the own scan cannot prove that it did not land. */
+/** The attempt's last epoch is over, and the own scan cannot prove that it did not land. @returns its hash */
 export async function unprovenAttemptOf(db: Db, orderPk: string): Promise<string | undefined> {
   const { rows } = await sql<{ tx_hash: string }>`
     select a.tx_hash from payout_attempt a join chain_cursor c using (chain)
@@ -203,7 +203,7 @@ export async function unprovenAttemptOf(db: Db, orderPk: string): Promise<string
   return rows[0]?.tx_hash;
 }
 
-/** True if a foreign transaction makes the same payment and no operator has assigned it elsewhere. */
+/** A foreign transaction makes the same payment, and no operator has assigned it elsewhere. */
 export async function mayBePaidByForeign(db: Db, orderPk: string): Promise<boolean> {
   const { rows } = await sql<{
     may: boolean;
@@ -221,7 +221,6 @@ const NONCE = [
   'updated_at as updatedAt',
 ] as const;
 
-/** Current and earlier nonces of an order. */
 export async function noncesOf(db: Db, orderPk: string) {
   return db
     .selectFrom('wallet_nonce')
@@ -233,7 +232,7 @@ export async function noncesOf(db: Db, orderPk: string) {
     .execute();
 }
 
-/** Open nonces of a hot wallet on all its chains, lowest first. */
+/** On all chains of the wallet, lowest first. */
 export async function openNoncesOf(db: Db, wallet: string, limit: number) {
   return db
     .selectFrom('wallet_nonce')
@@ -246,7 +245,7 @@ export async function openNoncesOf(db: Db, wallet: string, limit: number) {
     .execute();
 }
 
-/** Transactions signed for an order, with their outcome; never the signed bytes. */
+/** Never includes the signed bytes. */
 export async function ownTransactionsOf(db: Db, orderPk: string) {
   return db
     .selectFrom('own_transaction as t')

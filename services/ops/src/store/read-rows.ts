@@ -2,13 +2,10 @@ import { sql, type RawBuilder } from 'kysely';
 import type { Db } from '@opentill/db/database';
 
 const BATCH_ROWS = 1_000;
-/** Time for the client to take a batch, then Postgres ends the transaction. send-csv.ts has a shorter limit. */
+/** Postgres then ends the transaction. send-csv.ts has a shorter limit for the client. */
 const IDLE_LIMIT = '60s';
 
-/**
- * Reads the rows of a query in batches through a database cursor, all from one snapshot. The statement timeout of
- * `db` must allow a long time until the first row.
- */
+/** Batches of a database cursor, from one snapshot. `db` needs a long statement timeout for the first row. */
 export async function* readRows<Row>(
   db: Db,
   query: RawBuilder<Row>,

@@ -5,7 +5,7 @@ import type { MovementKind } from '@opentill/db/sweep-tables';
 import type { Chain } from '@opentill/domain/chains';
 import { spellings } from '../show.ts';
 
-/** A movement of a sweep; amounts as decimal strings. */
+/** Amounts as decimal strings. */
 export interface SweepMovementRow {
   readonly orderPk: string;
   readonly kind: MovementKind;
@@ -73,9 +73,8 @@ export async function insertSweepRequest(db: Db, chain: Chain, operator: string)
 }
 
 /**
- * A refundable unmatched deposit with its remaining amount. `wallet`: the hot wallet in use, which the signer read
- * last, or a newer one that it has not read yet. Wallets of earlier keystores stay in the table, but no signer has
- * their keys.
+ * `wallet`: the hot wallet that the signer read last, or a newer one that it has not read yet. Wallets of earlier
+ * keystores stay in the table, but no signer has their keys.
  */
 export async function readRefundable(db: Db, transferId: number) {
   const { rows } = await sql<{

@@ -62,7 +62,7 @@ export async function findTransfers(
 
 export type TransferRow = Awaited<ReturnType<typeof findTransfers>>[number];
 
-/** Every transfer to the deposit address of an order, oldest first. */
+/** To the order's deposit address, oldest first. */
 export async function transfersOf(db: Db, orderPk: string, limit: number) {
   return transfers(db)
     .innerJoin('deposit_address as d', (join) =>

@@ -2,14 +2,14 @@ import { sql } from 'kysely';
 import type { Db } from '@opentill/db/database';
 import type { Chain } from '@opentill/domain/chains';
 
-/** An unmatched deposit with its order: the fields that an acceptance depends on. */
+/** The fields that an acceptance depends on. */
 export interface AcceptableRow {
   readonly reason: 'WRONG_TOKEN' | 'WRONG_CHAIN' | 'LATE' | 'UNDERPAID' | 'AFTER_SUCCESS' | 'ORDER_FAILED';
   readonly state: 'DETECTED' | 'VERIFIED' | 'ORPHANED';
   readonly chain: Chain;
   readonly symbol: string;
   readonly amount: bigint;
-  /** Refunded, or in a refund that is in flight, base units. */
+  /** Base units, including refunds in flight. */
   readonly refunded: bigint;
   readonly orderPk: string;
   readonly orderId: string;
@@ -19,11 +19,11 @@ export interface AcceptableRow {
   readonly orderSymbol: string;
   readonly orderDecimals: number;
   readonly cutoffAt: Date;
-  /** An operator's decision about the order waits for the tracker. */
+  /** A decision waits for the tracker. */
   readonly isDecided: boolean;
 }
 
-/** Undefined if there is none, or no longer: credited, or removed by a reorganisation. */
+/** Undefined if the deposit is credited or removed by a reorganisation. */
 export async function readAcceptable(db: Db, transferId: number): Promise<AcceptableRow | undefined> {
   const { rows } = await sql<AcceptableRow>`
     select u.reason, t.state, t.chain, t.symbol, t.amount, ${refundedOf(sql`t.transfer_id`)} as refunded,
@@ -35,13 +35,13 @@ export async function readAcceptable(db: Db, transferId: number): Promise<Accept
   return rows[0];
 }
 
-/** Refunded part of a transfer, including refunds in flight, in base units. */
+/** Base units, including refunds in flight. */
 export function refundedOf(transferId: ReturnType<typeof sql>) {
   return sql<bigint>`coalesce((select sum(r.amount) from movement m join orders r using (order_pk)
     where m.transfer_id = ${transferId} and payout_may_move(m.order_pk)), 0)`;
 }
 
-/** Stores an acceptance of money in another token or on another chain, with the operator's valuation. */
+/** Money in another token or on another chain, with the operator's valuation. */
 export async function insertAcceptance(
   db: Db,
   acceptance: {

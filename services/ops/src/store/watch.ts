@@ -16,7 +16,7 @@ export async function findHotWallets(db: Db, after: string | undefined, limit: n
   return query.execute();
 }
 
-/** Canonical form of a hot wallet's address, in any spelling; undefined if there is none. */
+/** Finds any spelling; returns the canonical form. */
 export async function findHotWallet(db: Db, family: Family, address: string): Promise<string | undefined> {
   const row = await db
     .selectFrom('hot_wallet')

@@ -65,7 +65,7 @@ export interface TestOps {
   readonly database: Database;
   readonly tokens: Readonly<Record<OperatorRole, string>>;
   request(method: string, path: string, init?: RequestInit & { readonly token?: string }): Promise<Answered>;
-  /** Calls an operation by name and validates its response. The default role is ADMIN. */
+  /** Validates the response. Default role: ADMIN. */
   call(
     operation: OpsOperation,
     input?: Record<string, unknown>,
@@ -86,7 +86,7 @@ const ROLE_IDS: Readonly<Record<OperatorRole, string>> = {
 /** Longer than a busy machine needs. */
 const PATIENCE_MS = 60_000;
 
-/** Starts ops in this process on a free port, with its own database role and an operator of each role. */
+/** In this process, on a free port, with its own database role and an operator of each role. */
 export async function startTestOps(
   testDatabase: TestDatabase,
   { readStatementTimeoutMs = PATIENCE_MS } = {},
@@ -194,7 +194,7 @@ const ajv = new Ajv2020({ strict: true, strictRequired: false, allowUnionTypes: 
 ajvFormats.default(ajv);
 const compiled = new Map<string, ValidateFunction>();
 
-/** Validates a response against the API document, including unknown members. */
+/** Also rejects unknown members. */
 function expectDocumented(operation: OpsOperation, answer: Answered): void {
   expect(answer.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
   expect(answer.headers.get('cache-control')).toBe('no-store');
