@@ -8,10 +8,7 @@ import {
 import type { NotifyCollect } from './notify-collect.ts';
 import { serializeCallbackData } from './signing/callback.ts';
 
-/**
- * `data` of the COLLECT_* callbacks (docs/api.md section 6). The amount is `sweep.actualAmount` once it arrived, before
- * that the amount sent.
- */
+/** COLLECT_* callbacks (docs/api.md section 6): the amount is the amount sent until the actual one is known. */
 export function toNotifyCollect(
   sweep: OrderToFormat,
   transaction: { readonly transfer: TransferToFormat; readonly context: TransactionContext } | null,

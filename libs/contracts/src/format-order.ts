@@ -48,10 +48,7 @@ export interface TransactionContext {
   readonly formatContract: (contract: string) => string;
 }
 
-/**
- * Answer of GET status and `data` of every order callback (docs/api.md section 4). `transaction` is the latest transfer
- * of the order that is not orphaned, or null.
- */
+/** docs/api.md section 4. `transaction` is the order's latest transfer that is not orphaned, or null. */
 export function toNotifyOrder(
   order: OrderToFormat,
   transaction: { readonly transfer: TransferToFormat; readonly context: TransactionContext } | null,
@@ -72,10 +69,7 @@ export function toNotifyOrder(
   };
 }
 
-/**
- * `transaction` of docs/api.md section 4: SUCCESS at the order's depth, FAILED when orphaned (only in ORDER_REVERTED),
- * else PENDING.
- */
+/** SUCCESS at the order's depth, FAILED when orphaned (only in ORDER_REVERTED), else PENDING. */
 export function toTransactionView(
   order: OrderToFormat,
   transfer: TransferToFormat,
@@ -108,11 +102,7 @@ function transactionStatus(
   return isDeepEnough(transfer, headHeight, order.confirmationsRequired) ? 'SUCCESS' : 'PENDING';
 }
 
-/**
- * The text is fixed when the notification is written: sorted keys, and only characters that no serialiser escapes
- * (docs/api.md section 6).
- * @throws GatewayError CALLBACK_DATA_NOT_PORTABLE for a reason that did not pass toPortableText
- */
+/** Fixed when the notification is written (docs/api.md section 6). @throws GatewayError CALLBACK_DATA_NOT_PORTABLE */
 export function notifyOrderText(notifyOrder: NotifyOrder): string {
   const { transaction, ...order } = notifyOrder;
   return serializeCallbackData({ ...order, transaction: transaction === null ? null : { ...transaction } });

@@ -17,10 +17,7 @@ export interface PayoutTransaction {
   readonly blockTimeSeconds: number;
 }
 
-/**
- * The amount is the delivered one, or the requested one if none was delivered. SUCCESS and FAILED appear only at the
- * crediting depth, like the order's status.
- */
+/** The requested amount if none was delivered. SUCCESS and FAILED appear only at the crediting depth. */
 export function toPayoutTransfer(transaction: PayoutTransaction): TransferToFormat {
   const { delivered, amount, state } = transaction;
   const verdict = verdictOf(transaction);

@@ -7,8 +7,8 @@ export type KindOfNetworksErrorCode =
   'NETWORKS_MIXED';
 
 /**
- * `main` if none is enabled. A gateway has one kind: with both in one database, the address of a test network would
- * count as ours on the main network. @throws GatewayError NETWORKS_MIXED
+ * A gateway has one kind: otherwise an address of a test network would count as ours on the main network.
+ * @returns `main` if none is enabled; @throws GatewayError NETWORKS_MIXED
  */
 export function kindOfNetworks(networks: readonly Pick<NetworkConfig, 'chain' | 'enabled'>[]): NetworkKind {
   const chains = networks.filter(({ enabled }) => enabled).map(({ chain }) => chain);

@@ -15,11 +15,7 @@ export interface TokenConfig {
   /** Smallest and largest order in display units; null: no limit. */
   readonly minAmount: string | null;
   readonly maxAmount: string | null;
-  /**
-   * Display units. A smaller transfer is booked, but changes no order and causes no callback, unless it covers the
-   * order.
-   * @default no limit
-   */
+  /** Display units. A smaller transfer is booked, but moves an order only if it covers it. @default no limit */
   readonly dustBelow?: string;
 }
 
@@ -43,8 +39,8 @@ export interface FinalityConfig {
 }
 
 /**
- * Default of `maxGas`. Transfers of the tokens in use take up to 65,000 gas today, and about 160,000 at the prices
- * planned for Ethereum's next fork. The default is a sixteenth of the limit per transaction (EIP-7825).
+ * Transfers of the tokens in use take up to 65,000 gas, and about 160,000 at the prices planned for Ethereum's next
+ * fork. A sixteenth of the limit per transaction (EIP-7825).
  */
 export const MAX_PAYOUT_GAS = 1_000_000;
 
@@ -57,10 +53,7 @@ export interface PayoutsConfig {
   /** A payout that needs more waits. */
   readonly maxPriorityFeePerGas: string;
   readonly maxFeePerGas: string;
-  /**
-   * Maximum gas of a payment: the wallet pays for all that a receiver's contract does. The sealed policy holds the same
-   * value; payout-signer does not start with another one. @default MAX_PAYOUT_GAS
-   */
+  /** The wallet pays for all that a receiver's contract does. Must equal the sealed policy. @default MAX_PAYOUT_GAS */
   readonly maxGas?: number;
   /** Seconds after which a transaction that is not mined is replaced with higher fees. */
   readonly bumpAfterSeconds: number;
@@ -110,18 +103,12 @@ export interface NetworkConfig {
   readonly enabled: boolean;
   /** EIP-155 chain id; only EVM. */
   readonly chainId?: number;
-  /**
-   * Identity of a network without a chain id. TRON: last four bytes of the id of block 0, `0x` and hex; SUI: digest of
-   * checkpoint 0 in base58.
-   */
+  /** Without chain id. TRON: last four bytes of block 0's id, `0x` and hex; SUI: digest of checkpoint 0 in base58. */
   readonly genesisId?: string;
   readonly name: string;
   /** In order of preference; read with rpcEndpointsOf. */
   readonly rpcUrls: readonly (string | RpcEndpoint)[];
-  /**
-   * URLs that serve `/walletsolidity` for the nodes in `rpcUrls`, in the same order (only TRON): java-tron uses a
-   * separate port, hosted providers the same URL. @default rpcUrls
-   */
+  /** TRON: URLs of `/walletsolidity` in the order of `rpcUrls`; java-tron uses a separate port. @default rpcUrls */
   readonly solidityUrls?: readonly string[];
   /** WebSocket URL for new-head notifications. They only trigger a poll earlier. */
   readonly wsUrl?: string;
@@ -137,8 +124,8 @@ export interface NetworkConfig {
   /** Alarm when the newest block is older; read with headStaleSecondsOf. */
   readonly headStaleSeconds?: number;
   /**
-   * Seconds without a usable answer of all other endpoints after which a single one may credit. With several endpoints
-   * two must agree; 'never': always. @default ALONE_AFTER_SECONDS
+   * After this time without usable answers of all other endpoints, a single one may credit. @default
+   * ALONE_AFTER_SECONDS
    */
   readonly aloneAfterSeconds?: number | 'never';
   readonly pollIntervalMs: number;
@@ -151,10 +138,7 @@ export interface NetworkConfig {
   /** Transaction page of an explorer; `{txid}` is replaced. */
   readonly explorerTxUrl?: string;
   readonly tokens: readonly TokenConfig[];
-  /**
-   * Absent: payouts are accepted but never signed; each reports that as its obstacle and expires. Read with
-   * payoutTermsOf (EVM), tronPayoutTermsOf or suiPayoutTermsOf.
-   */
+  /** Absent: payouts are accepted but never signed, and expire. Read with payoutTermsOf and its siblings. */
   readonly payouts?: AnyPayoutsConfig;
 }
 

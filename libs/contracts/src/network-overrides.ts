@@ -3,10 +3,7 @@ import type { NetworkConfig } from './network-config.ts';
 /** `<CHAIN>_RPC_URLS`, `<CHAIN>_SOLIDITY_URLS` and `<CHAIN>_WS_URL` are read. */
 export type NetworkEnvironment = Readonly<Record<string, string | undefined>>;
 
-/**
- * An empty variable counts as absent. Errors go into `mistakes` without the URL, because URLs contain keys of
- * providers.
- */
+/** An empty variable counts as absent. Errors never contain the URL, because it contains a provider's key. */
 export function withEnvironment(
   network: NetworkConfig,
   environment: NetworkEnvironment,

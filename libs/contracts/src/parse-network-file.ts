@@ -14,9 +14,8 @@ export type NetworkConfigErrorCode =
 const AJV_OPTIONS = { allErrors: true, strict: true, allowUnionTypes: true, validateSchema: false } as const;
 
 /**
- * `<CHAIN>_RPC_URLS` (comma-separated, in order of preference), `<CHAIN>_WS_URL` and, on TRON, `<CHAIN>_SOLIDITY_URLS`
- * replace values of the file. The error lists all mistakes, without URLs, because they contain keys of providers.
- * @throws GatewayError NETWORKS_INVALID
+ * The environment replaces URLs of the file. The error lists all mistakes, without URLs, because they contain keys of
+ * providers. @throws GatewayError NETWORKS_INVALID
  */
 export function parseNetworkFile(
   text: string,

@@ -46,10 +46,7 @@ export function payoutTermsOf(network: NetworkConfig): PayoutTerms | undefined {
   };
 }
 
-/**
- * Maximum lead of the head over the verified cursor, in chain time, for signing a payment: several sources confirm the
- * cursor, one node reports the head.
- */
+/** Lead of the head (one node's word) over the verified cursor, in chain time, up to which payments are signed. */
 export const SIGNED_AHEAD_MAX_MS = 600_000;
 
 /** Maximum time from signing to landing of a payment that ends by time, with any network file. */

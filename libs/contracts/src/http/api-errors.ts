@@ -1,7 +1,4 @@
-/**
- * HTTP status (= `code` of the envelope) and exact text (= `msg`): part of the contract of docs/api.md sections 1 to 4
- * and 9.
- */
+/** HTTP status and exact text: part of the contract of docs/api.md sections 1 to 4 and 9. */
 export const API_ERRORS = {
   /** Not UTF-8, not JSON, not an object, a duplicate key, too deep or too many values. */
   BODY_NOT_JSON: { status: 400, msg: 'The request body is not valid JSON.' },

@@ -36,10 +36,7 @@ export const RATE_LIMIT_OVERRIDES_SCHEMA = {
   properties: Object.fromEntries(Object.keys(DEFAULT_RATE_LIMITS).map((name) => [name, rateLimitSchema])),
 };
 
-/**
- * Leaves invalid entries out, so that an operator's typing error falls back to the default and does not block the
- * merchant.
- */
+/** Ignores invalid entries, so that an operator's typing error does not block the merchant. */
 export function readRateLimitOverrides(value: unknown): RateLimitOverrides {
   if (typeof value !== 'object' || value === null) return {};
   const read: { [E in LimitedEndpoint]?: RateLimit } = {};

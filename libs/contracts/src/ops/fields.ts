@@ -4,10 +4,7 @@ import { bool, moment, object, oneOf, orNull, text, words } from './typed-schema
 const MERCHANT_ID_PATTERN = '^[A-Za-z0-9_-]{1,64}$';
 export const OPERATOR_ID_PATTERN = '^[a-z0-9][a-z0-9_-]{0,31}$';
 
-/**
- * The merchant whose settings come from the environment of setup. Only they define its secrets: after a rotation the
- * next setup would restore the old token.
- */
+/** The merchant of setup's environment. After a rotation, the next setup would restore its old token. */
 export const SETTINGS_MERCHANT_ID = 'default';
 
 export const merchantId = text("The merchant's id.", { pattern: MERCHANT_ID_PATTERN });

@@ -1,7 +1,4 @@
-/**
- * VIEWER reads. SUPPORT helps merchants. FINANCE books top-ups, requests refunds, submits approvals, stops payouts.
- * Only ADMIN releases halts, holds and pauses. SECURITY.md lists the routes of each.
- */
+/** Only ADMIN releases halts, holds and pauses. SECURITY.md lists the routes of each role. */
 export const OPERATOR_ROLES = ['VIEWER', 'SUPPORT', 'FINANCE', 'ADMIN'] as const;
 export type OperatorRole = (typeof OPERATOR_ROLES)[number];
 

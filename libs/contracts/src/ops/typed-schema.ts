@@ -17,10 +17,7 @@ export const text = (description: string, rules: JsonSchema = {}): Schema<string
   ...rules,
 });
 
-/**
- * Excludes control characters (also U+009B, which starts an escape sequence), direction marks, other line separators,
- * and lone surrogates, which Postgres rejects.
- */
+/** Excludes escape sequences (also U+009B), direction marks, line separators, and lone surrogates (see Postgres). */
 const NO_CONTROLS = '^[^\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}\\ud800-\\udfff]*$';
 
 /** A string that a user enters. */

@@ -110,8 +110,8 @@ export function callbackHeaders(input: {
 }
 
 /**
- * Standard Webhooks writes a secret as `whsec_` and the key in base64; a secret without that prefix is the key itself,
- * as in the format `raw` of the reference libraries. Node accepts a string as key much faster than bytes.
+ * Standard Webhooks: `whsec_` and the key in base64; without that prefix the secret is the key itself. Node accepts a
+ * string as key much faster than bytes.
  */
 function standardWebhooksKey(secret: string): Buffer | string {
   const encoded = /^whsec_(?<key>[A-Za-z0-9+/]+={0,2})$/.exec(secret)?.groups?.['key'];

@@ -19,8 +19,8 @@ export interface DataForms {
 }
 
 /**
- * Limits of the work for one body (measured by measure-signing.ts), far above any request of this API. Beyond a limit
- * the body is still accepted in the forms that are tried: always the received bytes and the tokens without white space.
+ * Limits of the work for one body, far above any request of this API. Beyond a limit only the received bytes and the
+ * tokens without white space are tried.
  */
 export const FORM_LIMITS = {
   /** Maximum length of received `data` that is respelled and sorted. */
@@ -52,8 +52,8 @@ export function createDataForms(document: JsonDocument): DataForms {
 }
 
 /**
- * The text that all equal `data` have in common: keys sorted by code point at every level, strings as JSON.stringify
- * spells them, number literals kept, no white space. @throws RangeError if there is no member `data`
+ * Keys sorted by code point at every level, strings as JSON.stringify spells them, number literals kept, no white
+ * space. @throws RangeError if there is no member `data`
  */
 export function canonicalData(document: JsonDocument): Buffer {
   const token = findMember(document, 'data');

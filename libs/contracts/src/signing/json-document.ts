@@ -22,10 +22,7 @@ export const StringTrait = {
 /** Numbers per token in `JsonDocument.tokens`: kind and traits, start, end, index of the token after it. */
 export const TOKEN_STRIDE = 4;
 
-/**
- * Tokens are in text order, token 0 is the top-level object; offsets are in bytes. Only this file and json-value.ts
- * know the layout.
- */
+/** Token 0 is the top-level object; offsets are in bytes. Only this file and json-value.ts know the layout. */
 export interface JsonDocument {
   /** The received text; not copied, so the caller must not change it. */
   readonly bytes: Buffer;

@@ -14,10 +14,7 @@ export interface JsonNumber {
   readonly lexeme: string;
 }
 
-/**
- * Members in received order. A Map has no inherited members and keeps integer-like keys in their position; a plain
- * object does neither.
- */
+/** In received order. A plain object has inherited members and moves integer-like keys; a Map does neither. */
 export type JsonObject = ReadonlyMap<string, JsonValue>;
 
 /** As from JSON.parse, except for numbers and objects. */

@@ -1,7 +1,6 @@
 /**
- * Worst-case cost of verifying one body: `node --conditions=source libs/contracts/src/signing/measure-signing.ts`. The
- * signature of each hostile body is wrong, so that every form is tried. Prints median and 99th percentile in
- * microseconds for tokenizing, and for building all forms and comparing their signatures.
+ * Worst-case cost of verifying one body: `node --conditions=source libs/contracts/src/signing/measure-signing.ts`. All
+ * signatures are wrong, so that every form is tried. Prints median and 99th percentile in microseconds.
  */
 import { createDataForms } from './data-forms.ts';
 import { tokenizeJson } from './tokenize-json.ts';

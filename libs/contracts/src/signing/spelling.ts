@@ -1,7 +1,6 @@
 /**
- * How serialisers spell the characters of a string. They differ in nine points; each is a bit, set if the serialiser
- * differs from JSON.stringify. That escapes only the quotation mark, the backslash and control characters, with the
- * short escapes \b \t \n \f \r and lower-case hex digits.
+ * Points in which serialisers differ from JSON.stringify; each is a bit. JSON.stringify escapes only the quotation
+ * mark, the backslash and control characters, with \b \t \n \f \r and lower-case hex digits.
  */
 const Difference = {
   /** `/` as `\/`. */
@@ -33,9 +32,8 @@ export interface Dialect {
 }
 
 /**
- * The most common first; test-vectors/signatures.json records each with its real serialiser. The first also covers
- * Python with ensure_ascii=False, the sixth Gson with disableHtmlEscaping and Go from 1.22 on with
- * SetEscapeHTML(false).
+ * The most common first; test-vectors/signatures.json records each. The first also covers Python with
+ * ensure_ascii=False, the sixth Gson with disableHtmlEscaping and Go from 1.22 on with SetEscapeHTML(false).
  */
 export const DIALECTS: readonly Dialect[] = [
   { name: 'javascript', differences: 0 },

@@ -54,10 +54,9 @@ interface Cursor {
 }
 
 /**
- * Strict JSON: valid UTF-8 without a byte order mark, RFC 8259, one object at the top level, no duplicate key in an
- * object (compared unescaped), no key `__proto__`, no lone surrogate, bounded depth and number of values. Rejects
- * everything that two parsers could read differently, so that a signature covers one meaning. Linear time; the caller
- * limits the length. @throws GatewayError `BODY_NOT_JSON`
+ * Strict: valid UTF-8 without byte order mark, RFC 8259, one top-level object, no duplicate key (compared unescaped),
+ * no key `__proto__`, no lone surrogate, bounded depth and size. So a signature covers one meaning for every parser.
+ * Linear time; the caller limits the length. @throws GatewayError `BODY_NOT_JSON`
  */
 export function tokenizeJson(body: Buffer): JsonDocument {
   if (!isUtf8(body)) refuse(firstInvalidUtf8(body), 'not valid UTF-8');

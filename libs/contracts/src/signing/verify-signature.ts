@@ -11,8 +11,8 @@ export type SigningErrorCode =
 export type SignatureVerdict = { readonly ok: true; readonly form: string } | { readonly ok: false };
 
 /**
- * Signature version 1: `sign` is the hex HMAC-SHA256, keyed with the merchant token, of any form of `data`. All forms
- * have the parsed meaning, so a signature never covers another. @throws GatewayError `SIGNING_KEY_EMPTY`
+ * Version 1: `sign` is the hex HMAC-SHA256 of any form of `data`. All forms have the parsed meaning, so a signature
+ * never covers another. @throws GatewayError `SIGNING_KEY_EMPTY`
  */
 export function verifyDataSignature(input: {
   readonly forms: DataForms;
@@ -29,11 +29,9 @@ export function verifyDataSignature(input: {
 }
 
 /**
- * Signature version 2: the message is timestamp, nonce, path and `data` (as received or without white space), joined by
- * dots. It is unambiguous: the timestamp has no dot, and no other part after `.<path>.` that runs to the end is a JSON
- * object, because from inside a string of `data` to the end the number of quotation marks is odd.
- *
- * @throws GatewayError `SIGNING_KEY_EMPTY`
+ * Version 2: timestamp, nonce, path and `data` (as received or without white space), joined by dots. Unambiguous: the
+ * timestamp has no dot, and no other part after `.<path>.` that runs to the end is a JSON object, because from inside a
+ * string of `data` to the end the number of quotation marks is odd. @throws GatewayError `SIGNING_KEY_EMPTY`
  */
 export function verifyRequestSignature(input: {
   readonly forms: DataForms;
@@ -94,10 +92,7 @@ function verifyText(token: string, text: string, sign: string): boolean {
   return expected !== undefined && timingSafeEqual(hmac(token).update(text).digest(), expected);
 }
 
-/**
- * Lower-case hex SHA-256 of `canonicalData`: equal for exactly the bodies that one signature covers. Identifies a
- * payout without an order id. @throws RangeError if there is no member `data`
- */
+/** Equal for exactly the bodies that one signature covers. @throws RangeError if there is no member `data` */
 export function canonicalDataHash(document: JsonDocument): string {
   return createHash('sha256').update(canonicalData(document)).digest('hex');
 }
