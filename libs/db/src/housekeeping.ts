@@ -31,10 +31,7 @@ export interface Rolled {
 /** A round that deletes this many rows leaves more. */
 export const ROLLED_ROWS_MAX = 10_000;
 
-/**
- * Drops partitions whose events are all older than `keptSeconds` (at least an hour). An event delivered after that is
- * handled again.
- */
+/** Keeps events `keptSeconds` (at least an hour). One delivered after that is handled again. */
 export async function rollInbox(db: Db, schema: ServiceSchema, keptSeconds: number): Promise<Rolled> {
   const roll = sql.id(schema, 'roll_inbox');
   return rolled(db, sql<Rolled>`select dropped, deleted from ${roll}(${keptSeconds} * interval '1 second')`);
@@ -65,8 +62,7 @@ export const FIRST_CALLBACK: CallbackPosition = {
 };
 
 /**
- * Deletes callbacks that ended more than `keptSeconds` ago (at least a week), among the next `limit` after `after`.
- * Keeps the last callback of each order permanently. Role: webhook.
+ * Keeps callbacks `keptSeconds` (at least a week), and the last one of each order permanently. Role: webhook.
  * @returns the number deleted; the last position read (`after` if none); and the same as `next` if more may follow
  */
 export async function forgetEndedCallbacks(

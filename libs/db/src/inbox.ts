@@ -8,10 +8,7 @@ export interface InboxKey {
   readonly eventId: string;
 }
 
-/**
- * Runs `work` once per (consumer, event), in one transaction with the inbox row: a redelivery has no effect, concurrent
- * deliveries wait for each other, and an error rolls back both.
- */
+/** Once per (consumer, event), in one transaction with the inbox row. Concurrent deliveries wait for each other. */
 export function handleOnce<T>(
   db: Db,
   { eventId, ...consumer }: InboxKey,

@@ -25,10 +25,7 @@ export interface LeaseOptions {
 }
 
 export interface LeaseKeeper {
-  /**
-   * Takes the lease if it is free or expired by the database's clock, or renews its own. Undefined while another keeper
-   * holds it.
-   */
+  /** Free or expired by the database's clock, or its own. Undefined while another keeper holds it. */
   acquire(): Promise<Lease | undefined>;
   /** False if there is none or it expired, even if no other keeper took it; then acquire again. */
   renew(): Promise<boolean>;
@@ -38,10 +35,7 @@ export interface LeaseKeeper {
   current(): Lease | undefined;
 }
 
-/**
- * It has no timer: the caller's loop acquires and renews. Only the database's clock counts, so a suspended holder
- * detects the loss at its next renew or assertLease.
- */
+/** Has no timer: the caller's loop acquires and renews. A suspended holder detects the loss at its next use. */
 export function keepLease(options: LeaseOptions): LeaseKeeper {
   const { db, schema, name, holder, ttlMs, logger } = options;
   const table = sql.table(`${schema}.lease`);
@@ -101,9 +95,8 @@ export function keepLease(options: LeaseOptions): LeaseKeeper {
 const IDLE_UNDER_LEASE_MS = 3_000;
 
 /**
- * Call first in every transaction that writes under a lease. Locks the lease's row, so that no replica can take the
- * lease over before the commit. An expired lease that no replica took is still valid; otherwise throws LEASE_LOST. A
- * frozen holder loses its transaction after 3 s, so it cannot block the next one.
+ * Call first in every transaction that writes under a lease. Locks the lease's row, so that no replica can take it over
+ * before the commit. An expired lease that no replica took is still valid; otherwise throws LEASE_LOST.
  */
 export async function assertLease(tx: Tx, schema: ServiceSchema, lease: Lease): Promise<void> {
   const { rows } = await sql<{ fencing_token: number; holder: string }>`

@@ -1,10 +1,7 @@
 import { sql } from 'kysely';
 import type { Db } from './database.ts';
 
-/**
- * Seconds; 0 if none is open, null if the owner may not see other sessions. Rows that died after the start of the
- * oldest transaction cannot be vacuumed, which slows down queues. Any service role.
- */
+/** 0 if none is open; null if the owner may not see other sessions. Rows that died since cannot be vacuumed. */
 export async function oldestTransactionSeconds(db: Db): Promise<number | null> {
   const { rows } = await sql<{
     seconds: number | null;

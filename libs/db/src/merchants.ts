@@ -5,9 +5,8 @@ import type { Db } from './database.ts';
 import { sealSecret, tokenAad, webhookSecretAad } from './sealed-secret.ts';
 
 /**
- * - `MERCHANT_NOT_FOUND`: no merchant has this id. Permanent.
- * - `SECRET_CHANGE_UNDER_WAY`: two webhook secrets overlap; finish or cancel that first. Permanent.
- * - `NO_SECRET_CHANGE`: no two webhook secrets overlap. Permanent.
+ * - `SECRET_CHANGE_UNDER_WAY`: two webhook secrets overlap; finish or cancel that first.
+ * - `NO_SECRET_CHANGE`: no two webhook secrets overlap.
  */
 export type MerchantErrorCode = 'MERCHANT_NOT_FOUND' | 'SECRET_CHANGE_UNDER_WAY' | 'NO_SECRET_CHANGE';
 
@@ -129,10 +128,7 @@ export interface NewWebhookSecret {
   readonly switchAt: Date | null;
 }
 
-/**
- * At once, or after an overlap in which both sign. After a completed overlap, its second secret is the one replaced.
- * @throws GatewayError MERCHANT_NOT_FOUND, SECRET_CHANGE_UNDER_WAY
- */
+/** At once, or after an overlap in which both sign. @throws GatewayError MERCHANT_NOT_FOUND, SECRET_CHANGE_UNDER_WAY */
 export async function rotateWebhookSecret(
   db: Db,
   secretsKey: Buffer,

@@ -7,12 +7,11 @@ import { isBeforeRelease, MIGRATIONS, type Migration } from './migrations.ts';
 import { restrictDatabase } from './roles.ts';
 
 /**
+ * All are permanent.
  * - `MIGRATION_CHANGED`: an applied migration has a different checksum now.
  * - `MIGRATION_UNKNOWN`: the database has a migration that this version lacks, so it is newer.
  * - `MIGRATION_BEFORE_RELEASE`: the database is of a version before 0.1.0, which cannot be upgraded.
  * - `MIGRATION_FAILED`: Postgres rejected a migration and rolled it back; earlier steps of a migration of steps remain.
- *
- * All are permanent.
  */
 export type MigrationErrorCode =
   'MIGRATION_CHANGED' | 'MIGRATION_UNKNOWN' | 'MIGRATION_BEFORE_RELEASE' | 'MIGRATION_FAILED';
@@ -27,8 +26,8 @@ export interface MigrateOptions {
 export const MIGRATOR_LOCK = '7350192744501138';
 
 /**
- * Lock timeout of a migration; sessions that need the table queue behind it. Well below the second after which Postgres
- * looks for deadlocks: services lock the same tables in other orders, and the migration must give way, not they.
+ * Lock timeout; sessions that need the table queue behind it. Below the second after which Postgres looks for
+ * deadlocks: in a deadlock with a service, the migration must give way.
  */
 const TABLE_LOCK_MS = 300;
 const PAUSE_MS = 200;
@@ -39,9 +38,8 @@ export function checksum({ sql }: Migration): string {
 }
 
 /**
- * Applies missing migrations in order, then adds this version's chains and connection rights. Safe while services run
- * and from several places at once: one migrates, the others wait and find no work. `adminUrl` is a role that owns the
- * database and may create roles. @returns the names of the migrations applied now
+ * Safe while services run and from several places at once: one migrates, the others wait and find no work. `adminUrl`
+ * is a role that owns the database and may create roles. @returns the names of the migrations applied now
  */
 export async function migrate(adminUrl: string, options: MigrateOptions = {}): Promise<readonly string[]> {
   const { migrations = MIGRATIONS, waitMs = 60_000 } = options;
@@ -67,10 +65,7 @@ export async function migrate(adminUrl: string, options: MigrateOptions = {}): P
   }
 }
 
-/**
- * Polls instead of waiting: creating an index concurrently waits for every running statement, also for one that waits
- * for this lock.
- */
+/** Polls: creating an index concurrently waits for every running statement, also for one that waits for this lock. */
 async function lockOutMigrators(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ locked: boolean }>(
     `select pg_try_advisory_lock(${MIGRATOR_LOCK}) as locked`,

@@ -3,10 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 /** Never changes after a release: databases keep its checksum. */
 export interface Migration {
   readonly name: string;
-  /**
-   * One transaction, or steps that are one transaction each, so that no table stays locked while another changes. A
-   * failed migration of steps restarts from its first step, so each step must be idempotent.
-   */
+  /** Steps are one transaction each. A failed migration restarts from its first step: each must be idempotent. */
   readonly sql: string | readonly string[];
 }
 
@@ -14,10 +11,7 @@ export interface Migration {
 const FOLDER = new URL('../schema/', import.meta.url);
 const STEP = /^-- step\n/m;
 
-/**
- * In name order: a file `<name>.sql`, split into steps at lines `-- step`, or a folder `<name>` whose files form one
- * transaction.
- */
+/** In name order: a file, split into steps at lines `-- step`, or a folder whose files form one transaction. */
 export function readMigrations(folder: URL): readonly Migration[] {
   return sqlIn(folder).map((entry) => {
     const at = new URL(entry, folder);

@@ -43,10 +43,7 @@ export interface OfToken {
   readonly operator: Operator | undefined;
 }
 
-/**
- * In the order of the tokens; one statement and no cache, so that changes apply at once. Takes the same time if the
- * operator or the rest of a token is wrong.
- */
+/** No cache: changes apply at once. Takes the same time if the operator or the rest of a token is wrong. */
 export async function findOperatorsByTokens(db: Db, tokens: readonly string[]): Promise<readonly OfToken[]> {
   const ids = tokens.map(operatorIdOfToken);
   const claimed = [...new Set(ids.filter((id) => id !== undefined))];
@@ -93,10 +90,7 @@ export async function addOperator(
   return rows.length === 0 ? undefined : token;
 }
 
-/**
- * Adds an administrator if there is no operator. The caller already has the role of ops.
- * @returns the token, shown only once; undefined if there are operators
- */
+/** The caller already has the role of ops. @returns the token, shown only once; undefined if there are operators */
 export async function addFirstOperator(
   db: Db,
   { operatorId, name }: Pick<Operator, 'operatorId' | 'name'>,
@@ -119,8 +113,7 @@ export async function addFirstOperator(
 }
 
 /**
- * Makes an operator an enabled administrator with a new token, for when no administrator has one. The caller already
- * has the role of ops; the audit log records that the ops service was bypassed.
+ * For when no administrator has a token. The caller already has the role of ops; the audit log records the bypass.
  * @returns the token, shown only once; undefined if there is no such operator
  */
 export async function recoverOperator(db: Db, operatorId: string): Promise<string | undefined> {

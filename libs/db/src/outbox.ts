@@ -48,8 +48,7 @@ export function newEvent<T extends EventType>(
 
 /**
  * Call it in the transaction that the events report. Lock the aggregate's row (order, chain cursor) first: ids are
- * assigned at insert, not at commit, so only that lock makes id order equal commit order. Different aggregates have no
- * order.
+ * assigned at insert, not at commit, so only that lock makes id order equal commit order.
  */
 export async function appendToOutbox(
   tx: Tx,

@@ -18,10 +18,7 @@ export interface PresenceOptions {
 
 const FORGOTTEN_AFTER = '1 day';
 
-/**
- * Writes a lease row `presence/<instance>` at once and every few seconds; the api's readiness check reads it. `stop`
- * withdraws it.
- */
+/** Writes a lease row every few seconds, which the api's readiness check reads. `stop` withdraws it. */
 export function announcePresence(options: PresenceOptions): { stop(): Promise<void> } {
   const { db, schema, instance, intervalMs = 3_000, ttlMs = 10_000, onError } = options;
   const table = sql.table(`${schema}.lease`);

@@ -5,10 +5,7 @@ import { SERVICE_SCHEMAS, serviceRole, type ServiceSchema } from './service-sche
 
 const SCRAM_ITERATIONS = 4096;
 
-/**
- * Password verifier as Postgres stores it (RFC 5803; pg_authid). Sent instead of the password, so that no server log
- * contains the password.
- */
+/** As Postgres stores it (RFC 5803; pg_authid). Sent instead of the password, so that no log contains the password. */
 export function scramVerifier(password: string, salt: Buffer = randomBytes(16)): string {
   const salted = pbkdf2Sync(password.normalize('NFKC'), salt, SCRAM_ITERATIONS, 32, 'sha256');
   const hmac = (text: string) => createHmac('sha256', salted).update(text).digest();
@@ -47,8 +44,8 @@ export function roleUrl(adminUrl: string, schema: ServiceSchema, password?: stri
 }
 
 /**
- * Only service roles may connect, and no role may create temporary tables. These rights belong to the database, so a
- * copy of a template must be restricted again. Roles of later migrations may not exist yet while older ones are tested.
+ * A copy of a template must be restricted again, because these rights belong to the database. Roles of later migrations
+ * may not exist yet while older ones are tested.
  */
 export async function restrictDatabase(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ name: string; roles: readonly string[] }>(

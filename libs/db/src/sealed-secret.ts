@@ -1,11 +1,7 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { GatewayError } from '@opentill/domain/gateway-error';
 
-/**
- * - `SECRETS_KEY_INVALID`: the key is not the base64 text of 32 bytes. Permanent.
- * - `SECRET_UNREADABLE`: wrong key, a secret of another row, or changed bytes; the cause cannot be distinguished.
- * Permanent.
- */
+/** `SECRET_UNREADABLE`: wrong key, a secret of another row, or changed bytes; the cause cannot be distinguished. */
 export type SealedSecretErrorCode = 'SECRETS_KEY_INVALID' | 'SECRET_UNREADABLE';
 
 const KEY_BYTES = 32;
@@ -36,10 +32,7 @@ export function webhookSecretAad(merchantId: string): string {
   return `merchant:${merchantId}:webhook-secret`;
 }
 
-/**
- * AES-256-GCM. `aad` names owner and kind: it is not stored, and opening requires the same value, so sealed bytes moved
- * to another row cannot be opened.
- */
+/** AES-256-GCM. `aad` names owner and kind, so sealed bytes moved to another row cannot be opened. */
 export function sealSecret(key: Buffer, plain: string, aad: string): Buffer {
   if (key.length !== KEY_BYTES) throw invalidKey();
   const nonce = randomBytes(NONCE_BYTES);

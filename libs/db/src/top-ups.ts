@@ -6,9 +6,8 @@ import { parseAmount, type AmountProblem } from '@opentill/domain/money';
 import type { Db } from './database.ts';
 
 /**
- * - `TOP_UP_INVALID`: the input is not a top-up of the network. Permanent.
- * - `TOP_UP_DIFFERS`: the transaction is booked with another amount. Permanent.
- * - `TOP_UP_NOT_COVERED`: the chain lacks the amount, or has not shown it at a verified block yet.
+ * All are permanent. `TOP_UP_DIFFERS`: the transaction is booked with another amount. `TOP_UP_NOT_COVERED`: the chain
+ * lacks the amount, or has not shown it at a verified block yet.
  */
 export type TopUpErrorCode = 'TOP_UP_INVALID' | 'TOP_UP_DIFFERS' | 'TOP_UP_NOT_COVERED';
 
@@ -73,8 +72,7 @@ function invalid(message: string): GatewayError<TopUpErrorCode> {
 }
 
 /**
- * Does not check the chain: for local chains, which the booking program funds itself. Operators use bookCoveredTopUp()
- * or bookMeasuredTopUp(). Role: ops.
+ * Does not check the chain: only for local chains, which the booking program funds itself. Role: ops.
  * @returns false if this reference was booked before; @throws GatewayError TOP_UP_DIFFERS
  */
 export async function bookTopUp(db: Db, topUp: TopUp): Promise<boolean> {
@@ -102,7 +100,7 @@ function differs(error: unknown, ref: string): unknown {
 const kindOf = ({ isCoinForFees }: TopUp) => (isCoinForFees ? 'GAS_TOP_UP' : 'TOP_UP');
 
 /**
- * Requires that the hot wallets' balances, read by the signer at verified blocks, cover it. Role: ops.
+ * The signer's balances at verified blocks must cover it. Role: ops.
  * @returns false if it is booked already; @throws GatewayError TOP_UP_DIFFERS, TOP_UP_NOT_COVERED
  */
 export async function bookCoveredTopUp(db: Db, topUp: TopUp): Promise<boolean> {
@@ -139,9 +137,9 @@ export async function bookCoveredTopUp(db: Db, topUp: TopUp): Promise<boolean> {
 }
 
 /**
- * Books an amount that the caller measured at block `asOfHeight` as surplus over the ledger. `owner` is ownerBalance()
- * before the measurement; if another booking changed it since, the outcome is MOVED. Without `measured`, only reports
- * if it is already booked (BEFORE). Role: ops. @throws GatewayError TOP_UP_DIFFERS
+ * The caller measured the surplus at block `asOfHeight`. `owner` is ownerBalance() before the measurement; if another
+ * booking changed it since, the outcome is MOVED. Without `measured`, only reports if it is already booked (BEFORE).
+ * Role: ops. @throws GatewayError TOP_UP_DIFFERS
  */
 export async function bookMeasuredTopUp(
   db: Db,

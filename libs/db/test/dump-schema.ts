@@ -1,10 +1,7 @@
 import { sql } from 'kysely';
 import type { Db } from '../src/database.ts';
 
-/*
- * Read from the catalog and not by pg_dump, so that one golden file fits every Postgres from 15 on. Objects of every
- * service's schema are listed for each.
- */
+/* Read from the catalog and not by pg_dump, so that one golden file fits every Postgres from 15 on. */
 const USER_SCHEMAS = sql`n.nspname !~ '^pg_' and n.nspname <> 'information_schema'`;
 
 async function lines(db: Db, query: ReturnType<typeof sql<{ line: string }>>): Promise<string> {

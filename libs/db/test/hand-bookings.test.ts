@@ -12,10 +12,7 @@ import {
 } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 
-/*
- * Native coin is booked by hand as coin for fees. Later it becomes an asset, and the scanner records its transfers,
- * which must not be booked twice.
- */
+/* Coin that was booked by hand for fees becomes an asset. Its transfers must not be booked twice. */
 const CHAIN = 'ETH';
 const hot = { family: 'EVM' as const, address: anEvmAddress() };
 let testDatabase: TestDatabase;

@@ -5,10 +5,7 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import { openDatabase } from '../src/database.ts';
 import { assertLease, keepLease } from '../src/lease.ts';
 
-/*
- * Takes the lease `chain/ETH`, then executes the commands on stdin: `write` an event under it, or `renew` it. Prints
- * one line per command. A test pauses and resumes it.
- */
+/* Takes the lease `chain/ETH`, then writes an event or renews the lease on command. One output line per command. */
 const [url = '', ttlMs = ''] = process.argv.slice(2);
 const database = openDatabase({ url, applicationName: 'lease holder', poolMax: 2 });
 const db = database.kysely;

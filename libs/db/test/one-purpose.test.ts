@@ -5,10 +5,7 @@ import { aCollection, anEvmAddress } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
 
-/*
- * An address in both tables would allow a payout from a deposit address: ops writes hot wallets, the api writes orders
- * and deposit addresses.
- */
+/* An address in both tables would allow a payout from a deposit address. */
 
 let testDatabase: TestDatabase;
 let admin: Database;

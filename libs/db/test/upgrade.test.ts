@@ -9,8 +9,8 @@ import { BASELINE, SINCE_BASELINE, WITH_EXAMPLE } from './example-migration.ts';
 import { untilMigrationWaits } from './until-migration-waits.ts';
 
 /*
- * Services of the previous version work while later migrations run, and after them: their rights, functions and columns
- * stay. Whatever a later release removes is listed here with its reason.
+ * Services of the previous version work while later migrations run, and after them. Whatever a later release removes is
+ * listed here with its reason.
  */
 
 /** By migration; no service that uses these rights runs next to it. */

@@ -9,16 +9,12 @@ export interface KeptTable {
 }
 
 const SCHEMAS = ['public', ...SERVICE_SCHEMAS];
-/**
- * `written_by` names a transaction of the old server: it differs after a restore, so a restored row is closed.
- * Migrations create the excluded table.
- */
+/** `written_by` differs after a restore, so a restored row is closed. Migrations create the excluded table. */
 const LEFT_OUT_COLUMNS: Readonly<Record<string, readonly string[]>> = { ledger_transaction: ['written_by'] };
 const LEFT_OUT_TABLES = ['schema_migration'];
 
 /**
- * All permanent tables, referenced tables first. Partitions belong to their parent; unlogged tables are excluded.
- * @throws GatewayError BACKUP_NOT_POSSIBLE when references form a cycle
+ * Referenced tables first; without unlogged ones. @throws GatewayError BACKUP_NOT_POSSIBLE for a cycle of references
  */
 export async function describeTables(client: pg.ClientBase): Promise<readonly KeptTable[]> {
   const { rows } = await client.query<{ name: string; columns: string[]; refers: string[] }>(

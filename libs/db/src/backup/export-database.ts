@@ -24,10 +24,9 @@ const APPLICATION = 'opentill-backup';
 const TABLES = 'tables';
 
 /**
- * Copies one snapshot into files of `directory`/tables, as COPY text, which is the same in all Postgres versions. The
- * gateway keeps running: only migrations wait, and the removal of old partitions is retried. Sequences are read last,
- * so that none is lower than a value used in the snapshot.
- * @throws GatewayError BACKUP_NOT_POSSIBLE or a DatabaseErrorCode
+ * Copies one snapshot as COPY text, which is the same in all Postgres versions. The gateway keeps running: only
+ * migrations wait, and the removal of old partitions is retried. Sequences are read last, so that none is lower than a
+ * value used in the snapshot. @throws GatewayError BACKUP_NOT_POSSIBLE or a DatabaseErrorCode
  */
 export async function exportDatabase(adminUrl: string, directory: string): Promise<ExportedDatabase> {
   const client = new pg.Client({ connectionString: adminUrl, application_name: APPLICATION });

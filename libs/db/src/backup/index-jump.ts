@@ -9,10 +9,7 @@ export interface JumpRules {
   readonly factor: number;
 }
 
-/**
- * An api process reserves 32,768 addresses at start, and each start since the backup may have done so. The minimum
- * allows about 60 starts a day.
- */
+/** Each start of an api process reserves 32,768 addresses. The minimum allows about 60 starts a day. */
 export const DEFAULT_JUMP: JumpRules = { minimum: 2_000_000, factor: 10 };
 
 /** Lower indexes without an order may have been assigned after the backup. */
@@ -27,9 +24,8 @@ const HOUR_MS = 3_600_000;
 const HOURS_A_DAY = 24;
 
 /**
- * Every family jumps, even if unused at the backup, so that no address is assigned twice.
+ * Every family jumps, even if unused at the backup. @throws GatewayError RESTORE_FAILED if no addresses are left
  * @param awayMs time from the backup's snapshot to the restore
- * @throws GatewayError RESTORE_FAILED if a family has no addresses left
  */
 export function planJumps(
   families: Readonly<Record<Family, FamilyMarks>>,
