@@ -1,10 +1,8 @@
 export const CHAIN_STATES = ['STARTING', 'RUNNING', 'FAILING', 'PAUSED', 'LEFT_OUT', 'HALTED'] as const;
 
 /**
- * - `STARTING`: the start-up checks or the first round are running.
- * - `FAILING`: no round succeeded for 30 seconds, or the head is too old. Retried.
- * - `LEFT_OUT`: the chain failed its start-up checks. Checked again, with back-off.
- * - `HALTED`: the chain needs an operator's decision.
+ * FAILING: no round succeeded for 30 seconds, or the head is too old. LEFT_OUT: the chain failed its start-up checks,
+ * which are repeated with back-off. HALTED: the chain needs an operator's decision.
  */
 export type ChainState = (typeof CHAIN_STATES)[number];
 

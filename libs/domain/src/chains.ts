@@ -3,9 +3,8 @@ export const FAMILIES = ['EVM', 'TRON', 'SUI'] as const;
 export type Family = (typeof FAMILIES)[number];
 
 /**
- * The twelve chain values of docs/api.md. `chainId` binds EVM signatures to a network (EIP-155), so a signature for a
- * test network is worthless on a main network. `genesisId`: last four bytes of block 0 (TRON), digest of checkpoint 0
- * (SUI). Test networks of these have several instances with different ids.
+ * docs/api.md. `chainId` binds EVM signatures to a network (EIP-155): one for a test network is worthless on a main
+ * network. `genesisId`: last four bytes of block 0 (TRON), digest of checkpoint 0 (SUI); test networks have several.
  */
 export const CHAINS = {
   TRON: { family: 'TRON', network: 'main', genesisId: '0x2b6653dc' },

@@ -81,10 +81,7 @@ export interface CountedSums {
   readonly away: boolean;
 }
 
-/**
- * The same sums as sumTransfers(). @param elsewhere counted transfers that are settled for another order, or booked as
- * a hot wallet's
- */
+/** Same as sumTransfers(). @param elsewhere counted, but settled for another order or booked as a hot wallet's */
 export function readSums(
   terms: Cutoff,
   counted: CountedSums,

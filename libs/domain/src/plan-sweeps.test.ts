@@ -567,8 +567,8 @@ function isEverWorthSweeping(story: Story, one: Payment): boolean {
 }
 
 /**
- * Plans hour by hour. A running sweep keeps its place and address, and counts against the budget until a day after its
- * end. A failed one returns its money. Ends when no money is left, or none was worth a sweep for days.
+ * Plans hour by hour. A running sweep counts against the budget until a day after its end; a failed one returns its
+ * money. Ends when no money is left, or none was worth a sweep for days.
  */
 function simulate(story: Story): {
   readonly left: readonly string[];

@@ -207,8 +207,8 @@ interface Round {
 }
 
 /**
- * The hot wallet comes first while the whole amount fits below its float; the sweep waits for conditions that pass.
- * Cold storage comes next, if the way to the hot wallet is impossible or not worth its cost.
+ * The hot wallet first, while the whole amount fits below its float. Cold storage only if that way is impossible or not
+ * worth its cost.
  */
 function selectDestination(facts: SweepFacts, asset: UnsweptAsset, round: Round): PlannedSweep | SweepDelay {
   const stop = stopOf(facts, asset, round.busy);
@@ -233,8 +233,8 @@ const NOT_WORTH_IT: ReadonlySet<SweepDelay> = new Set([
 ]);
 
 /**
- * Waits only for resources that are renewed daily, and at most maxAgeMs. An option above the full daily budget never
- * fits. The total stake is unknown here and counts as sufficient.
+ * Waits only for resources that are renewed daily, at most maxAgeMs. An option above the full daily budget never fits.
+ * The total stake is unknown here and counts as sufficient.
  */
 function isWorthWaiting(facts: SweepFacts, asset: UnsweptAsset, reason: SweepDelay): boolean {
   if (reason !== 'BUDGET' && reason !== 'NO_GAS_MONEY') return true;

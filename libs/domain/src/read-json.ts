@@ -5,10 +5,7 @@ export type ReadJson =
 /** End of a V8 message that contains the position. */
 const PLACE = /\(line [0-9]{1,9} column [0-9]{1,9}\)$/;
 
-/**
- * For files from operators. JSON.parse's error quotes the text, maybe a misplaced passphrase: only the position is
- * kept.
- */
+/** JSON.parse's error quotes the text, maybe a misplaced passphrase: only the position is kept. */
 export function readJson(text: string): ReadJson {
   try {
     return { ok: true, value: JSON.parse(text) as unknown };

@@ -60,11 +60,8 @@ const STEPS_MAX = 6;
 /**
  * All transitions that `facts` require, in order. Facts, not events: repeated, late or skipped calls lead to the same
  * final state. Only two rules depend on the past (docs/api.md section 5): SUCCESS and FAILED are final, and only money
- * leaves EXPIRED, never a chain time that moves back. The reason of INIT and PENDING shows how they were reached; for
- * PENDING also that a removed payment may still return.
- *
- * `byDustOnly`: only transfers below the token's minimum changed. They count in the sums, but move the order only if
- * they decide whether it is covered.
+ * leaves EXPIRED, never a chain time that moves back. `byDustOnly`: only transfers below the token's minimum changed;
+ * they move the order only if they decide whether it is covered.
  */
 export function settleCollection(
   terms: CollectionTerms,
@@ -121,8 +118,8 @@ export interface CollectionDecision {
 }
 
 /**
- * Accepts an EXPIRED order with its verified, unrefunded money, or refuses any order except SUCCESS. Undefined if the
- * order does not permit it. Apply it after all transitions that the facts require.
+ * Accepts an EXPIRED order with its verified, unrefunded money, or refuses any order except SUCCESS; else undefined.
+ * Apply it after all transitions that the facts require.
  */
 export function decideByOperator(
   state: CollectionState,

@@ -45,10 +45,7 @@ export interface PayoutStep {
   readonly notify: OrderNotifyType;
 }
 
-/**
- * Only a verified outcome is final: LANDED if the logs show a delivery (the status is not enough), else FAILED.
- * IN_BLOCK may still be removed, GONE was removed.
- */
+/** Only a verified outcome is final. LANDED: the logs show a delivery; the receipt's status is not enough. */
 export type FateVerdict = 'LANDED' | 'FAILED' | 'IN_BLOCK' | 'GONE';
 
 export function verdictOf({ state, succeeded, delivered }: FateFact): FateVerdict {
@@ -61,9 +58,8 @@ export function verdictOf({ state, succeeded, delivered }: FateFact): FateVerdic
 const STEPS_MAX = 6;
 
 /**
- * All transitions that `facts` require, in order. Each is reported to the merchant, including those that passed before
- * the tracker ran. Facts, not events: repeated, late or skipped calls lead to the same final state. Only SUCCESS and
- * FAILED depend on the past: they are final.
+ * All transitions that `facts` require, in order; each is reported to the merchant. Facts, not events: repeated, late
+ * or skipped calls lead to the same final state. Only SUCCESS and FAILED are final.
  */
 export function settlePayout(state: PayoutOrderState, facts: PayoutFacts): readonly PayoutStep[] {
   const steps: PayoutStep[] = [];

@@ -67,8 +67,7 @@ export interface TransferBooking {
   /** Part of the references of its entries. */
   readonly bookings: number;
   /**
-   * Part of the actual amount of its SUCCESS order. Remains true when a reorganisation removes the transfer, until it
-   * is verified again as something that was neither ordered nor accepted.
+   * Part of its SUCCESS order's actual amount. Survives a reorganisation until the transfer is verified as other money.
    */
   readonly credited: boolean;
 }
@@ -84,10 +83,9 @@ export interface TransferSettlement {
 }
 
 /**
- * A transfer is booked exactly while VERIFIED, with its present asset and amount, together with its credit. A booking
- * that differs is reversed as booked: a transaction that is mined again may move another amount or token at the same
- * position. The credit at SUCCESS is not made here: it is one entry for all transfers of the order (creditOrder).
- * Idempotent.
+ * A transfer is booked exactly while VERIFIED, with its present asset and amount: a transaction that is mined again may
+ * move another amount or token at the same position. The credit at SUCCESS is one entry for all transfers of the order
+ * (creditOrder). Idempotent.
  */
 export function settleBooking(
   transferId: number,

@@ -47,10 +47,7 @@ const STAKE_MARGIN_PERCENT = 102n;
 
 const TOP_UP_MARGIN_PERCENT = 105n;
 
-/**
- * Small, because the estimate of the work has its own margin, and most addresses serve one order, so a larger rest
- * would stay unused. If prices rise more, the sweep is planned again and the rest sent.
- */
+/** Small: most addresses serve one order, so a rest stays unused. If prices rise more, the sweep is planned again. */
 export function withTopUpMargin(burnt: bigint): bigint {
   return (burnt * TOP_UP_MARGIN_PERCENT) / 100n;
 }
