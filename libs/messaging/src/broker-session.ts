@@ -14,8 +14,7 @@ export interface Session {
 }
 
 /**
- * @param signal destroys the connection at once, without the closing handshake that a silent broker would not answer
- * @throws GatewayError BROKER_UNAVAILABLE or BROKER_REFUSED
+ * `signal` destroys the connection without a closing handshake. @throws GatewayError BROKER_UNAVAILABLE, BROKER_REFUSED
  */
 export async function openSession(
   url: string,

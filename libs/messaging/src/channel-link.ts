@@ -40,8 +40,7 @@ interface LinkMemory {
 }
 
 /**
- * amqplib's recovery with the guards of guard-connection.ts. Each link has its own connection: a closed channel costs
- * its connection, and must not disturb other consumers or publishers.
+ * amqplib's recovery with guards (guard-connection.ts). A closed channel costs its connection, so each link has one.
  */
 export function openLink(options: LinkOptions): ChannelLink {
   const memory: LinkMemory = {
@@ -166,8 +165,8 @@ function withHeartbeat(url: string): string {
 }
 
 /**
- * amqplib reports handshake refusals only as text: "Handshake terminated by server: 403 (…". It does not distinguish a
- * missing virtual host from one that is down ("Expected ConnectionOpenOk; got …").
+ * amqplib reports handshake refusals only as text: "Handshake terminated by server: 403 (…". A missing virtual host and
+ * one that is down look the same ("Expected ConnectionOpenOk; got …").
  */
 function notReached(name: string, timeoutMs: number, cause: Error | undefined): Error {
   const refused = isRefusal(cause);

@@ -36,9 +36,9 @@ export interface Consumer {
 }
 
 /**
- * Reconnects after every loss of the broker. Only this module acknowledges messages, each exactly once. Handled: ack.
- * Unreadable, permanent or failed too often: reject to the dead-letter queue. Retryable: kept unacknowledged and
- * retried with backoff. When the channel is lost or the consumer stops, the broker redelivers unacknowledged messages.
+ * Only this module acknowledges messages, each exactly once. Handled: ack. Unreadable, permanent or failed too often:
+ * reject to the dead-letter queue. Retryable: kept unacknowledged and retried with backoff. When the channel is lost or
+ * the consumer stops, the broker redelivers.
  */
 export function startConsumer<T extends EventType>(options: ConsumerOptions<T>): Consumer {
   const queue = queueName(options.service, options.type);

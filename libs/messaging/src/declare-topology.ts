@@ -6,9 +6,8 @@ import { CANARY, sendCanary } from './send-canary.ts';
 
 export interface TopologyOptions {
   /**
-   * After declaring a new queue: RabbitMQ writes its name to disk only after it confirmed the declaration. A broker
-   * killed within about 1 s came back with the queue empty and without a leader, and had lost every confirmed message.
-   * @default 3000
+   * RabbitMQ writes a new queue's name to disk after it confirmed the declaration. A broker killed within about 1 s
+   * came back with the queue empty and had lost every confirmed message. @default 3000
    */
   readonly settleMs?: number;
   /** Per broker call. @default 10 000 */
@@ -30,10 +29,9 @@ export interface TopologyReport {
 const DEAD_LETTER_ARGUMENTS = { 'x-queue-type': 'quorum', 'x-delivery-limit': 1_000_000 };
 
 /**
- * Declares exchanges, queues and dead-letter queues, and verifies that they work. Safe to repeat while services run.
- * Every queue must answer a command that needs its leader; a passive declaration succeeds without one. A canary message
- * takes the path of an event and of a dead letter through its own queue, not through those of services.
- *
+ * Declares all and verifies that it works; safe to repeat while services run. Every queue must answer a command that
+ * needs its leader: a passive declaration succeeds without one. A canary takes the path of an event and of a dead
+ * letter through its own queue.
  * @throws GatewayError BROKER_UNAVAILABLE, BROKER_REFUSED; TOPOLOGY_BROKEN when a queue exists with other arguments or
  * does not answer. Repair it with `rabbitmq-queues`, or delete the queue: the services' polls restore its work.
  */
@@ -57,10 +55,9 @@ export async function declareTopology(url: string, options: TopologyOptions = {}
 }
 
 /**
- * Declares what is missing without verifying it, for services whose broker lost its data. A broker crash may lose
- * messages published to such a new queue; the services' polls restore that work.
- * @throws GatewayError BROKER_UNAVAILABLE; BROKER_REFUSED without permission; TOPOLOGY_BROKEN when a queue exists with
- * other arguments
+ * Without verification, for services whose broker lost its data. A broker crash may lose messages published to such a
+ * new queue; the services' polls restore that work. @throws GatewayError BROKER_UNAVAILABLE; BROKER_REFUSED without
+ * permission; TOPOLOGY_BROKEN when a queue exists with other arguments
  */
 export async function restoreTopology(
   url: string,

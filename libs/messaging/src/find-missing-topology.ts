@@ -2,8 +2,7 @@ import { DEAD_EXCHANGE, EVENTS_EXCHANGE, queues } from '@opentill/contracts/topo
 import { exists, openSession } from './broker-session.ts';
 
 /**
- * Read-only. Does not check that queues work; declareTopology's canary does.
- * @throws GatewayError BROKER_UNAVAILABLE, BROKER_REFUSED, TOPOLOGY_BROKEN when the broker does not answer
+ * Read-only. @throws GatewayError BROKER_UNAVAILABLE, BROKER_REFUSED; TOPOLOGY_BROKEN when the broker does not answer
  */
 export async function findMissingTopology(url: string, callTimeoutMs = 10_000): Promise<readonly string[]> {
   const session = await openSession(url, callTimeoutMs);

@@ -11,9 +11,8 @@ export interface GatherHandlingOptions<T extends EventType> {
 }
 
 /**
- * A `handle` from a batch handler. A single event is handled at once; events that arrive while calls run are batched,
- * which costs the database less. Acknowledgement, retry and dead letter stay per event: when a batch fails, each of its
- * events is tried separately.
+ * Events that arrive while calls run are batched, which costs the database less. Acknowledgement, retry and dead letter
+ * stay per event: when a batch fails, each of its events is tried separately.
  */
 export function gatherHandling<T extends EventType>(
   options: GatherHandlingOptions<T>,

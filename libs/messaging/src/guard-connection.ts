@@ -17,11 +17,9 @@ export interface GuardedChannelOptions {
 const LINGER_MS = 1_000;
 
 /**
- * Opens and prepares one channel on a new connection, within amqplib's recovery setup. Adds three things: it listens
- * for connection errors at once, since an unhandled 'error' ends the process; it limits the time; on failure it
- * destroys the socket first, since recovery would wait without limit for a silent broker to confirm the close.
- *
- * The end of the channel ends the connection, because recovery watches only connections. A listener error ends both,
+ * For amqplib's recovery setup. Listens for connection errors at once, since an unhandled 'error' ends the process;
+ * limits the time; on failure destroys the socket first, since recovery would wait without limit for a silent broker.
+ * The end of the channel ends the connection, because recovery watches only connections. So does a listener error,
  * since a message may depend on it.
  */
 export async function openGuardedChannel(

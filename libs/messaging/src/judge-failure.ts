@@ -12,8 +12,8 @@ export type Verdict =
 export const MAX_FAILURES = 8;
 
 /**
- * `countedFailures` includes this failure. The code identifies infrastructure: `…_UNAVAILABLE` (database, broker,
- * node), `…_BLOCKED`, `LEASE_…`, always retryable. An unknown error is retryable: a bug must not discard work at once.
+ * Infrastructure by code: `…_UNAVAILABLE` (database, broker, node), `…_BLOCKED`, `LEASE_…`, always retryable. An
+ * unknown error is retryable: a bug must not discard work at once. `countedFailures` includes this failure.
  */
 export function judgeFailure(error: unknown, countedFailures: number): Verdict {
   if (!isRetryable(error)) return 'dead';

@@ -16,10 +16,9 @@ export interface OutboundMessage {
 export interface Publisher {
   readonly state: LinkState;
   /**
-   * Persistent and mandatory. Resolves once the broker confirmed all rows and returned none. After an error any of them
-   * may be stored: publish them again under the same ids.
-   * @throws GatewayError BROKER_UNAVAILABLE, BROKER_BLOCKED, PUBLISH_TIMEOUT, PUBLISH_UNROUTABLE, PUBLISH_REFUSED; all
-   * retryable
+   * Resolves once the broker confirmed all rows and returned none. After an error any of them may be stored: publish
+   * them again under the same ids.
+   * @throws GatewayError BROKER_UNAVAILABLE, BROKER_BLOCKED, PUBLISH_TIMEOUT, PUBLISH_UNROUTABLE, PUBLISH_REFUSED
    */
   publish(rows: readonly OutboundMessage[]): Promise<void>;
   onOpen(listener: () => void): void;

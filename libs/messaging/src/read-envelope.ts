@@ -6,10 +6,7 @@ import { messagingError } from './messaging-error.ts';
 /** Far above any event: 500 ids of 19 digits are 11 kB. */
 const MAX_BYTES = 256 * 1024;
 
-/**
- * Accepts unknown extra fields. The reader throws ENVELOPE_UNREADABLE for bytes that are not JSON, another type or
- * version, or data that does not match the catalog's schema.
- */
+/** Accepts unknown extra fields. Throws ENVELOPE_UNREADABLE if type, version or data differ from the catalog. */
 export function createEnvelopeReader<T extends EventType>(type: T): (content: Buffer) => EventEnvelope<T> {
   const ajv = new Ajv2020({ strict: true, validateSchema: false }); // a test checks the catalog's schemas
   ajvFormats.default(ajv);

@@ -6,10 +6,7 @@ import type { Metrics } from '@opentill/runtime/metrics';
 import type { OutboundMessage, Publisher } from './publisher.ts';
 
 export interface OutboxStore {
-  /**
-   * One transaction: publishes up to `limit` rows in order and deletes them; they stay when `publish` throws. @returns
-   * the number published, or 'busy' while another replica drains
-   */
+  /** One transaction, in order; rows stay when `publish` throws. 'busy': another replica drains. */
   drain(
     limit: number,
     publish: (rows: readonly OutboundMessage[]) => Promise<void>,
@@ -43,7 +40,7 @@ const MAX_BACKOFF_MS = 1_000;
 
 /**
  * The only publisher of a service's events: in order, each row at least once. After a failure the batch size falls to 1
- * and then doubles, so that a row that cannot be published blocks the rows behind it without sending them repeatedly.
+ * and then doubles, so that rows behind a bad one are not sent repeatedly.
  */
 export function startRelay(options: RelayOptions): Relay {
   const { store, publisher, logger } = options;

@@ -34,8 +34,8 @@ export const CANARY: Omit<QueueDefinition, 'service' | 'type'> = {
 };
 
 /**
- * Publishes a message, receives it, rejects it, and receives it as a dead letter. One run at a time until the session
- * closes: concurrent runs would requeue each other's canary endlessly, or past its delivery limit.
+ * Sends a canary, rejects it, and receives it as a dead letter. One run at a time until the session closes: concurrent
+ * runs would requeue each other's canary endlessly, or past its delivery limit.
  */
 export async function sendCanary(session: Session): Promise<void> {
   await acquireLock(session);

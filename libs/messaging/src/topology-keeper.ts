@@ -19,8 +19,8 @@ const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 60_000;
 
 /**
- * A broker that lost its data has no queues until they are declared again. A process whose broker user may configure
- * declares them. Without that permission it logs an error and retries until an operator runs the set-up.
+ * A broker that lost its data has no queues. Processes whose broker user may configure declare them again; others log
+ * an error and retry until an operator runs the set-up.
  */
 export function keepTopology({ url, logger }: TopologyKeeperOptions): TopologyKeeper {
   let running: Promise<void> | undefined;

@@ -20,9 +20,9 @@ export function brokerUser(service: ServiceName): string {
 }
 
 /**
- * A user may publish its service's events and read its queues, no more. A repeated call changes only the password.
- * `managementUrl` is the root of RabbitMQ's HTTP API with an administrator's name and password; AMQP cannot create
- * users. @throws GatewayError BROKER_USERS_REFUSED; BROKER_API_UNREACHABLE (retryable)
+ * A repeated call changes only the password. `managementUrl` is the root of RabbitMQ's HTTP API with an administrator's
+ * name and password; AMQP cannot create users. @throws GatewayError BROKER_USERS_REFUSED; BROKER_API_UNREACHABLE
+ * (retryable)
  */
 export async function writeBrokerUsers(
   managementUrl: string,

@@ -3,8 +3,7 @@ import type { TestBroker } from '@opentill/testkit/test-broker';
 import { waitUntil } from '@opentill/testkit/wait-until';
 
 /**
- * Deletes the consumer's queue `last` at the end: RabbitMQ reports a queue as deleted slightly too early, and a service
- * that checks then would find queues that are still being deleted.
+ * `last` goes at the end: RabbitMQ reports a queue as deleted slightly too early, and a service would still find it.
  */
 export async function deleteTopology(server: TestBroker, last: string): Promise<void> {
   const channel = await server.channel();
