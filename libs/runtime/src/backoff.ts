@@ -5,10 +5,7 @@ export interface BackoffOptions {
   readonly random?: () => number;
 }
 
-/**
- * Doubles from `firstMs` per failure in a row (1, 2, …). The upper half is random, so that replicas that failed
- * together do not retry together.
- */
+/** `failures` counts from 1. The upper half is random, so that replicas that failed together do not retry together. */
 export function backoffMs(failures: number, options: BackoffOptions): number {
   const ceilingMs = Math.min(options.maxMs, options.firstMs * 2 ** Math.min(failures - 1, 30));
   return Math.round(ceilingMs / 2 + (ceilingMs / 2) * (options.random ?? Math.random)());

@@ -31,10 +31,10 @@ const AJV_OPTIONS = {
 } as const;
 
 /**
- * Reads only the variables of `schema` and converts them: integers, booleans (true, false, 1, 0), comma-separated
- * lists. An empty variable counts as absent. A text variable X may come from the file that X_FILE names, without its
- * last line break. The password of X_URL may be set as X_PASSWORD or X_PASSWORD_FILE. Errors contain no value, since it
- * may be a secret. @throws GatewayError CONFIG_INVALID, with every mistake
+ * Converts integers, booleans (true, false, 1, 0) and comma-separated lists. An empty variable counts as absent. A text
+ * variable X may come from the file that X_FILE names, without its last line break; the password of X_URL from
+ * X_PASSWORD. Errors contain no value, since it may be a secret. @throws GatewayError CONFIG_INVALID, with every
+ * mistake
  */
 export function readConfig<T>(schema: ConfigSchema, env: Environment): T {
   const problems: string[] = [];

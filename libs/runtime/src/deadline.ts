@@ -1,7 +1,4 @@
-/**
- * On timeout the signal of `work` aborts, and the promise rejects with `onTimeout()`. A later outcome of `work` is
- * ignored.
- */
+/** On timeout the signal of `work` aborts and its later outcome is ignored. @throws `onTimeout()` */
 export async function withDeadline<T>(
   ms: number,
   work: (signal: AbortSignal) => Promise<T>,

@@ -15,8 +15,8 @@ interface Waiting<Input, Output> {
 }
 
 /**
- * A call that finds a free run starts at once. Calls that arrive while all runs are busy are batched, which costs less
- * per call under load. When a batch fails, each of its calls is tried separately.
+ * A call that finds a free run starts at once; others are batched, which costs less per call under load. When a batch
+ * fails, each of its calls is tried separately.
  */
 export function gatherCalls<Input, Output>(
   options: GatherOptions<Input, Output>,

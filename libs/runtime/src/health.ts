@@ -35,10 +35,7 @@ interface Answer {
   readonly body: string;
 }
 
-/**
- * /livez: 200 while the event loop runs. /readyz: 200 when every check passes, else 503, with each result. /metrics:
- * for Prometheus. Only for the operators' network.
- */
+/** /livez: 200 while the event loop runs. /readyz: 200 when every check passes, else 503. Only for operators. */
 export function createHealthServer(options: HealthServerOptions): HealthServer {
   let draining = false;
 

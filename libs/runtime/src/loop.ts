@@ -4,10 +4,7 @@ import { backoffMs } from './backoff.ts';
 export interface LoopOptions {
   readonly name: string;
   readonly intervalMs: number;
-  /**
-   * 'again' requests the next round without a pause. `signal` aborts when the loop stops; the run's error is then
-   * ignored.
-   */
+  /** 'again': next round without a pause. `signal` aborts when the loop stops; the run's error is then ignored. */
   readonly run: (signal: AbortSignal) => Promise<void | 'again'>;
   /** `failuresInRow` starts at 1. */
   readonly onError?: (error: unknown, failuresInRow: number) => void;
@@ -19,19 +16,13 @@ export interface LoopOptions {
 }
 
 export interface Loop {
-  /**
-   * Requests a run. A pause ends at once; a running round is followed by one more, for any number of wakes. A backoff
-   * is not cut short, so that frequent wakes cannot defeat it.
-   */
+  /** Cuts a pause short, but no backoff: frequent wakes cannot defeat it. A running round is followed by one more. */
   wake(): void;
   /** Aborts the current run and resolves when it ended. */
   stop(): Promise<void>;
 }
 
-/**
- * Runs at once and then `intervalMs` after the end of each run; never twice at a time. States: running → pausing
- * (interval) → running, or running → backing off (a run threw) → running; stopped is final.
- */
+/** States: running → pausing (interval) → running, or running → backing off (a run threw) → running; stopped. */
 export function startLoop(options: LoopOptions): Loop {
   const stopping = new AbortController();
   let wakeRequested = false;

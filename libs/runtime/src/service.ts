@@ -12,7 +12,7 @@ export interface ServiceOptions {
   readonly logger: Logger;
   /**
    * `signal` aborts when the process must stop, also during start-up. `fail` reports an error after which the service
-   * must not continue, such as a fork below the finalized height; the service stops in order.
+   * must not continue, such as a fork below the finalized height.
    */
   readonly start: (signal: AbortSignal, fail: (error: unknown) => void) => Promise<RunningService>;
   /** For stopping; the process then ends anyway. @default 10 000 */
@@ -30,10 +30,9 @@ export function exitCodeOf(error: unknown): number {
 }
 
 /**
- * Runs until SIGTERM or SIGINT, then stops and ends the process; never returns. Exit codes: 0 stopped cleanly, 1 the
- * operator must act, 75 restart. A second signal ends the process at once. An unhandled rejection or uncaught exception
- * ends the service with 75, since its state is unknown. So does a closed standard output: a gateway without logs must
- * not keep running.
+ * Runs until SIGTERM or SIGINT. Exit codes: 0 stopped cleanly, 1 the operator must act, 75 restart. A second signal
+ * ends the process at once. An unhandled rejection ends it with 75, since its state is unknown; so does a closed
+ * standard output: a gateway without logs must not keep running.
  */
 export async function runService(options: ServiceOptions): Promise<void> {
   const { logger, name } = options;

@@ -2,10 +2,7 @@ import { backoffMs } from './backoff.ts';
 
 /** Start-up checks of one part of a service, for example of one chain. */
 export interface StartGate<Failure> {
-  /**
-   * True once the checks passed; false while the part is left out, or while another caller runs them. Throws temporary
-   * failures, such as a node that does not answer.
-   */
+  /** False while the part is left out, or while another caller runs the checks. Throws temporary failures. */
   admit(signal: AbortSignal): Promise<boolean>;
   /** A later answer contradicted the checks that had passed. */
   expel(failure: Failure, error: unknown): void;
