@@ -33,10 +33,7 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
 }
 
-/**
- * Client of the merchant API. An order is created once per `orderId`, so every call may be repeated after a lost
- * response. All methods throw OpentillError.
- */
+/** An order is created once per `orderId`, so every call may be repeated. All methods throw OpentillError. */
 export interface Opentill {
   /** The same id with the same fields returns the same order and address. */
   createCollection(fields: CollectionFields, options?: CallOptions): Promise<CreatedOrder>;

@@ -69,10 +69,7 @@ export interface VerifyOptions {
   readonly now?: () => Date;
 }
 
-/**
- * A signature over id, time and body must match one of the secrets (Standard Webhooks 1.0.0). Compares in constant
- * time. @throws CallbackError
- */
+/** Standard Webhooks 1.0.0: a signature over id, time and body must match one of the secrets. @throws CallbackError */
 export function verifyCallback(request: CallbackRequest, options: VerifyOptions): Callback {
   const { toleranceSeconds = 300, now = () => new Date() } = options;
   const secrets = typeof options.secrets === 'string' ? [options.secrets] : options.secrets;

@@ -13,8 +13,8 @@ import {
 import { envelope, startScriptedServer } from './scripted-server.ts';
 
 /*
- * As a shop installs it: packed, installed into an empty folder, and used with both module systems on the oldest
- * Node.js that README.md supports. The oldest and the newest compiler check its types with the usual settings.
+ * Packed, installed into an empty folder, and used with both module systems on the oldest Node.js that README.md
+ * supports. The oldest and the newest compiler check its types.
  */
 
 const PACKAGE = fileURLToPath(new URL('..', import.meta.url));

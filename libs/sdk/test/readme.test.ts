@@ -31,10 +31,7 @@ function block(mark: string): string {
   return found;
 }
 
-/**
- * The code imports the package by its name. `until` resolves when a line matches, and rejects when the process ends
- * first.
- */
+/** `until` resolves when a line of its output matches, and rejects when the process ends first. */
 function start(code: string, env: Readonly<Record<string, string>>) {
   const args = [
     '--conditions=source',
