@@ -38,11 +38,7 @@ const SIGNATURE_BYTES = 65;
 /** Far more addresses than are swept at once. */
 const ADMITTED_MAX = 10_000;
 
-/**
- * Derives the hot wallets' keys and zeroes the seed. Takes 0.5 s (scrypt).
- * @throws FILE_UNREADABLE, FILE_TOO_OPEN, KEYSTORE_DAMAGED, KEYSTORE_WRONG_PURPOSE, KEYSTORE_WRONG_PASSPHRASE, and the
- * errors of requireOwnPublicKeys
- */
+/** Takes 0.5 s (scrypt). Zeroes the seed. @throws the errors of openKeystore and requireOwnPublicKeys */
 export async function openKeystoreSigner(options: KeystoreSignerOptions): Promise<KeystoreSigner> {
   const { secret, keyId } = await openKeystore(options.keystoreFile, 'seed', options.passphrase);
   try {

@@ -68,10 +68,7 @@ export async function createKeystore(
   await writeFileAtomically(path, text, { mode: OWNER_ONLY, replace: false, ...owner });
 }
 
-/**
- * Replaces only a file of the same purpose: a policy never replaces the seed.
- * @throws FILE_UNREADABLE, FILE_TOO_OPEN, KEYSTORE_DAMAGED, KEYSTORE_WRONG_PURPOSE, PASSPHRASE_TOO_SHORT
- */
+/** Replaces only a file of the same purpose: a policy never replaces the seed. */
 export async function replaceKeystore(
   path: string,
   contents: KeystoreContents,
@@ -113,10 +110,7 @@ export async function openKeystore(
   }
 }
 
-/**
- * Needs no passphrase. Proves that the file is whole, not who made it.
- * @throws FILE_UNREADABLE, FILE_TOO_OPEN, KEYSTORE_DAMAGED, KEYSTORE_WRONG_PURPOSE
- */
+/** Needs no passphrase. Proves that the file is whole, not who made it. */
 export async function identifyKeystore(path: string, purpose: KeystorePurpose): Promise<string> {
   const file = await readKeystore(path);
   requirePurpose(file, purpose, path);

@@ -81,10 +81,7 @@ export async function readPublicKeys(path: string, codecs: readonly AddressCodec
   return parsePublicKeys(text, codecs);
 }
 
-/**
- * Exact fields, extended public keys of the deposit account, valid hot wallet addresses (for families with a codec).
- * Throws PUBLIC_KEYS_INVALID with all mistakes and no value, because a value may be a misplaced private key.
- */
+/** Throws PUBLIC_KEYS_INVALID with all mistakes but no value, because a value may be a misplaced private key. */
 export function parsePublicKeys(text: string, codecs: readonly AddressCodec[]): PublicKeys {
   const mistakes: string[] = [];
   const keys = collectMistakes(parseJson(text), codecs, mistakes);

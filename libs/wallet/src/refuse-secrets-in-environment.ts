@@ -20,9 +20,8 @@ const KNOWN_PASSWORD = /^(DATABASE|AMQP)_PASSWORD(_[A-Z_]+)?$/;
 const SECRET_FILE_NAME = /(PASS|KEYSTORE|POLICY|WORDS|MNEMONIC|SEED|KEY).*_FILE$/i;
 
 /**
- * Child processes inherit the environment, and other processes of the user can read it. So no variable may contain a
- * mnemonic, a private key, a seed or a passphrase. A variable for a secret file must name a file, because its value may
- * be the secret. Throws SECRET_IN_ENVIRONMENT with names, never values.
+ * Child processes inherit the environment, and other processes of the user can read it. A variable for a secret file
+ * must name a file, because its value may be the secret. Throws SECRET_IN_ENVIRONMENT with names, never values.
  */
 export function refuseSecretsInEnvironment(env: Environment): void {
   const given = Object.entries(env).flatMap(([name, value]) => {

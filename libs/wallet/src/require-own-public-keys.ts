@@ -4,9 +4,9 @@ import { publicKeysOf, readPublicKeys } from './public-keys.ts';
 import { walletError } from './wallet-error.ts';
 
 /**
- * An attacker who can write the file that deposit addresses are derived from could redirect every deposit, so it must
- * belong to the seed. It may lack hot wallets, as older files do, but contain no foreign one. Does not zero `seed`.
- * @throws PUBLIC_KEYS_OF_ANOTHER_SEED (names the fields, repeats no key), FILE_UNREADABLE, PUBLIC_KEYS_INVALID
+ * An attacker who can write this file could redirect every deposit, so it must belong to the seed. It may lack hot
+ * wallets, as older files do, but contain no foreign one. Does not zero `seed`. @throws PUBLIC_KEYS_OF_ANOTHER_SEED
+ * (names the fields, repeats no key), FILE_UNREADABLE, PUBLIC_KEYS_INVALID
  */
 export async function requireOwnPublicKeys(
   path: string,

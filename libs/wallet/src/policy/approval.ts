@@ -25,10 +25,7 @@ const ORDER_PK = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** No control characters: approvers read these on a terminal. */
 const PLAIN = /^[\x21-\x7e]{1,200}$/;
 
-/**
- * Approvers sign it and the signer verifies it: a JSON array without white space, amount in base units, contract (null
- * for the native coin) and addresses in canonical form.
- */
+/** The signed text: a JSON array without white space, the amount in base units, addresses in canonical form. */
 export function approvalText(payout: ApprovedPayout): string {
   return JSON.stringify([
     FORMAT,

@@ -19,10 +19,7 @@ export async function createApproverKey(path: string, passphrase: string): Promi
   }
 }
 
-/**
- * The caller must have shown the result of `parseApprovalText` to the approver. @throws APPROVAL_INVALID and the errors
- * of openKeystore
- */
+/** The caller must have shown the result of `parseApprovalText` to the approver. @throws APPROVAL_INVALID */
 export async function signApproval(path: string, passphrase: string, text: string): Promise<StoredApproval> {
   parseApprovalText(text);
   const { secret, keyId } = await openKeystore(path, 'approver-key', passphrase);

@@ -3,8 +3,8 @@ import { ed25519 } from '@noble/curves/ed25519.js';
 const HEX_KEY = /^[0-9a-f]{64}$/;
 
 /**
- * 64 lower-case hex digits, the canonical encoding (RFC 8032, section 5.1.3) of a curve point of large order. For the
- * eight points of small order, signatures can be forged without a key; node:crypto accepts them.
+ * Canonical encoding (RFC 8032, section 5.1.3) of a curve point of large order. For the eight points of small order,
+ * which node:crypto accepts, signatures can be forged without a key.
  */
 export function isEd25519PublicKey(hex: string): boolean {
   if (!HEX_KEY.test(hex)) return false;

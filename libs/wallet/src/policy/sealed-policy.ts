@@ -30,10 +30,7 @@ export interface OpenPolicyOptions extends PolicySurroundings {
   readonly fingerprint: string;
 }
 
-/**
- * `surroundings` records the network file's chain ids, fee caps and tokens, so that another network file cannot
- * redirect a chain, change the meaning of amounts or raise fees.
- */
+/** `surroundings` (chain ids, fee caps, tokens): another network file cannot redirect a chain or change amounts. */
 interface Sealed {
   readonly version: typeof VERSION;
   readonly sealedAt: string;
@@ -62,10 +59,7 @@ export async function sealPolicy(
   return digestOf(secret);
 }
 
-/**
- * @throws POLICY_OF_ANOTHER_SEED; POLICY_INVALID, also when chain ids, fee caps, gas or tokens of the network file
- * changed since sealing; and the errors of openKeystore
- */
+/** @throws POLICY_OF_ANOTHER_SEED; POLICY_INVALID, also when the network file changed since; errors of openKeystore */
 export async function openPolicy(options: OpenPolicyOptions): Promise<OpenedPolicy> {
   const { policyFile: path, passphrase, fingerprint } = options;
   const { secret, keyId } = await openKeystoreOrNext(path, 'policy', passphrase);
