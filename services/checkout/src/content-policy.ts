@@ -1,10 +1,7 @@
 import { createHash } from 'node:crypto';
 import { familyOf, type Chain } from '@opentill/domain/chains';
 
-/**
- * TronLink builds its transactions in the page with TRON's public nodes. The wallet makes these requests, only for
- * TRON, after the customer chose it; the page makes no other request to third parties.
- */
+/** TronLink builds its transactions in the page with these nodes: the only requests to third parties, only for TRON. */
 const TRONLINK_NODES = 'https://*.trongrid.io';
 
 export interface PolicyNeeds {

@@ -15,10 +15,7 @@ export interface ExportRequest extends LoadedTheme {
   readonly folder: string;
 }
 
-/**
- * `index.html` and `assets/` for a static host, to which CHECKOUT_BASE_URL must point. The page needs scripts, and
- * reads the order of its address from GET pay, GET getOrderStatus and the event stream.
- */
+/** CHECKOUT_BASE_URL must point to the host. The page needs scripts, and reads its order from the API. */
 export async function exportPage({ assets, theme, logo, apiUrl, folder }: ExportRequest): Promise<void> {
   const files = logo === null ? assets.files : [...assets.files, logo];
   const url = (name: string) => `assets/${name}`;

@@ -24,10 +24,7 @@ const LOGO_BYTES_MAX = 128 * 1024;
 const NAME_LENGTH_MAX = 60;
 const MEMBERS = ['name', 'logo', 'accent', 'accentDark'];
 
-/**
- * JSON with any of `name`, `logo` (a path relative to the theme file), `accent` and `accentDark` (`#rrggbb`). Without a
- * file it returns the plain theme. @throws GatewayError CHECKOUT_THEME_INVALID
- */
+/** JSON with `name`, `logo` (path relative to the file), `accent` and `accentDark` (`#rrggbb`), all optional. */
 export async function readTheme(file: string | undefined): Promise<LoadedTheme> {
   if (file === undefined) return { theme: PLAIN_THEME, logo: null };
   const given = await readMembers(file);

@@ -19,10 +19,7 @@ const NOTICES: Readonly<Record<WalletOutcome['outcome'], WalletNotice['text']>> 
   FAILED: 'walletFailed',
 };
 
-/**
- * Pays according to the server's newest answer. Skips the wallet while an earlier payment, from any tab, may be
- * pending.
- */
+/** Skips the wallet while an earlier payment, from any tab, may be pending. */
 export async function askWallet(deps: AskWalletDeps, wallet: PayingWallet): Promise<WalletNotice | null> {
   const order = await deps.refresh();
   if (order === undefined) return { text: 'walletNotAsked', wallet: wallet.name };

@@ -28,10 +28,7 @@ const SILENCE_MS = 40_000;
 const RETRY_MS = 30_000;
 const CLOSED = 2;
 
-/**
- * The browser reconnects after a break. After a refusal, or when an open stream is silent, a new one is opened after a
- * pause.
- */
+/** The browser reconnects after a break, but not after a refusal or when an open stream is silent. */
 export function keepStream({ open, onOrder, onSpeaking, onSilent }: KeepStreamDeps): KeptStream {
   let stream: OrderStream | undefined;
   let speaking = false;

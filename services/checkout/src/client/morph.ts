@@ -1,7 +1,4 @@
-/**
- * Changes only what differs, so focus, selections and animations survive, and screen readers announce only changed
- * text.
- */
+/** Keeps focus, selections and animations; screen readers announce only changed text. */
 export function morph(current: Element, wanted: Element): void {
   morphAttributes(current, wanted);
   const before = [...current.childNodes];

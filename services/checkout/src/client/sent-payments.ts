@@ -1,9 +1,6 @@
 import { dueAmount, receivedBaseUnits, type CheckoutOrder } from '../view/checkout-order.ts';
 
-/**
- * SENT: the wallet reported a transaction. UNSURE: the wallet failed or is still being asked, or the page closed before
- * the answer. REVERTED: it was sent, and the wallet's node shows it as failed in a block.
- */
+/** UNSURE: the wallet failed or was not answered yet. REVERTED: the wallet's node shows it as failed in a block. */
 export type HeldState = 'UNSURE' | 'SENT' | 'REVERTED';
 
 export interface HeldPayment {

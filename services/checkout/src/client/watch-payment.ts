@@ -7,10 +7,7 @@ export interface WatchPaymentDeps {
   readonly onReverted: (transaction: string) => void;
 }
 
-/**
- * The gateway cannot see a failed transaction, because it moves no token. So the wallet that sent it is asked; its
- * answer only allows the page to offer another try.
- */
+/** The gateway cannot see a failed transaction, which moves no token. The wallet's answer only allows another try. */
 export async function watchPayment({ held, wallets, onReverted }: WatchPaymentDeps): Promise<void> {
   const payment = held();
   if (payment?.state !== 'SENT' || payment.transaction === null) return;

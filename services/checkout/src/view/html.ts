@@ -17,10 +17,7 @@ export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => ESCAPES[character] ?? '');
 }
 
-/**
- * Texts are escaped, so attributes must be quoted. Markup and lists of it are inserted unchanged; null and false are
- * empty.
- */
+/** Escapes texts, so attributes must be quoted. Inserts markup unchanged; null and false are empty. */
 export function markup(parts: TemplateStringsArray, ...values: readonly Value[]): Html {
   const html = parts.reduce((made, part, place) => made + toHtml(values[place - 1] ?? null) + part);
   return { html };

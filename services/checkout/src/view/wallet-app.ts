@@ -8,9 +8,8 @@ export interface WalletApp {
 }
 
 /**
- * For phones. EVM apps open the payment URI itself. TronLink has a link that opens a page (docs.tronlink.org, DeepLink,
- * "Open DApp") and contacts no server. The links of Sui apps go through their makers' servers, which must not learn of
- * orders.
+ * EVM apps open the payment URI itself. TronLink's link contacts no server (docs.tronlink.org, DeepLink, "Open DApp").
+ * The links of Sui apps go through their makers' servers, which must not learn of orders.
  */
 export function walletApp({ chain }: Pick<CheckoutOrder, 'chain'>, pageUrl: string): WalletApp | null {
   if (familyOf(chain) !== 'TRON') return null;

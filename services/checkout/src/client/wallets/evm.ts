@@ -29,10 +29,7 @@ export function evmTransfer(order: CheckoutOrder): EvmTransfer | undefined {
   return { to: contractAddress, value: '0x0', data };
 }
 
-/**
- * Account, chain (switched if needed), exact transfer. The transaction contains the chain id: a wallet that changes
- * chains meanwhile rejects it.
- */
+/** The transaction contains the chain id: a wallet that changes chains meanwhile rejects it. */
 export async function payWithEvmWallet(provider: EvmProvider, order: CheckoutOrder): Promise<WalletOutcome> {
   const transfer = evmTransfer(order);
   const id = chainIdOf(order.chain);

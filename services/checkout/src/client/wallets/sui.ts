@@ -52,8 +52,8 @@ export function canPaySui(wallet: SuiWallet, order: Pick<CheckoutOrder, 'chain'>
 }
 
 /**
- * The transaction is the Sui SDK's version 2 JSON; the wallet adds coins and gas. SUI is split from the gas coin. A
- * token uses the intent CoinWithBalance, if the wallet supports it: the page has no node to look up the owner's coins.
+ * Passes the Sui SDK's version 2 JSON; the wallet adds coins and gas. A token uses the intent CoinWithBalance: the page
+ * has no node to look up the owner's coins.
  */
 export async function payWithSuiWallet(wallet: SuiWallet, order: CheckoutOrder): Promise<WalletOutcome> {
   const connect = wallet.features[CONNECT] as Connect | undefined;

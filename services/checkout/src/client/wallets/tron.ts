@@ -2,8 +2,8 @@ import { dueAmount, type CheckoutOrder } from '../../view/checkout-order.ts';
 import { isRefusal, type WalletOutcome } from './wallet.ts';
 
 /**
- * TronLink and similar wallets (https://docs.tronlink.org/plugin-wallet/active-requests). `window.tron` and TIP-6963
- * announcements are TIP-1193 providers; `window.tronLink` is the older interface.
+ * https://docs.tronlink.org/plugin-wallet/active-requests. `window.tron` and TIP-6963 announcements are TIP-1193
+ * providers; `window.tronLink` is the older interface.
  */
 export interface TronWallet {
   request(call: { readonly method: string }): Promise<unknown>;
