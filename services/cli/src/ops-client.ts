@@ -38,10 +38,7 @@ const DOWNLOAD_TIMEOUT_MS = 3_600_000;
 const PAGE_MAX = 200;
 const RETRYABLE_FROM = 500;
 
-/**
- * Allows only TLS or this machine, because it sends a token; ALLOW_HTTP_OPS permits plain HTTP, for example on a
- * private container network. @throws GatewayError CONFIG_INVALID, CLI_USAGE, FILE_UNREADABLE, FILE_TOO_OPEN
- */
+/** Allows only TLS or this machine, because it sends a token. ALLOW_HTTP_OPS permits plain HTTP. */
 export async function openOps(context: CliContext): Promise<OpsClient> {
   const url = requiredVariable(context, 'OPS_URL').replace(/\/$/, '');
   requireSafe(context, url);

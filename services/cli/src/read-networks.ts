@@ -11,10 +11,7 @@ export async function readNetworks(
   return readNetworkFile(file, context.env);
 }
 
-/**
- * Named ones, enabled or not; without names the enabled ones. @throws GatewayError CLI_USAGE, CONFIG_INVALID,
- * NETWORKS_…
- */
+/** Named ones may be disabled; without names it returns the enabled ones. */
 export async function chooseNetworks(
   context: Pick<CliContext, 'env'>,
   chains: readonly string[] | undefined,

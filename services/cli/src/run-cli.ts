@@ -7,10 +7,7 @@ import { createProgram } from './program.ts';
 const OPERATOR_ERROR = 1;
 const RETRYABLE_ERROR = 75;
 
-/**
- * Prints an error as one line. @returns the exit code: 0; 1: the operator has to correct something; 75: the same
- * command may succeed later. @throws errors that are not GatewayErrors or system errors
- */
+/** @returns the exit code: 0; 1: the operator has to correct something; 75: the same command may succeed later */
 export async function runCli(args: readonly string[], given: CliContext): Promise<number> {
   const context: CliContext = {
     ...given,

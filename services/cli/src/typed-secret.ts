@@ -12,10 +12,7 @@ const CONTROL = /\p{Cc}/u;
 /** ECMA-48: final byte of a sequence that begins with ESC [ or ESC O. */
 const SEQUENCE_FINAL = /[@-~]/;
 
-/**
- * Raw mode. Ignores control characters, and keys that send escape sequences, such as arrows, even in pieces. Calls
- * `onIgnored` for each, so that the caller can ring the bell.
- */
+/** Raw mode. Calls `onIgnored` for control characters and escape sequences, so that the caller can ring the bell. */
 export function createTypedSecret(onIgnored: () => void): (chunk: string) => Typed {
   const typed: string[] = [];
   let escape: 'NONE' | 'BEGUN' | 'SEQUENCE' = 'NONE';

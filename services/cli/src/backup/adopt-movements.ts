@@ -17,9 +17,8 @@ export interface AdoptedMovements {
 }
 
 /**
- * Transfers between the gateway's own addresses since the backup: sweeps, fee top-ups of deposit addresses, and
- * transfers from hot wallets to cold storage. Writes the rows that planner and signer had written. Then the scanner
- * records each outcome, and the tracker settles it once.
+ * Sweeps, fee top-ups of deposit addresses, and transfers from hot wallets to cold storage. Writes the rows that
+ * planner and signer had written. Then the scanner records each outcome, and the tracker settles it once.
  */
 export async function adoptMovements(
   db: Db,

@@ -17,10 +17,7 @@ export interface MinedTransaction extends RecoveredTransaction {
 
 /** Reads from one source at a time. Signatures prove each transaction, the agreed count that none is missing. */
 export interface WalletHistory {
-  /**
-   * In the blocks above `from` up to `to`, ascending. `counts`: transaction counts at either block, if known. Throws a
-   * GatewayError with a ReaderErrorCode when no source can be read.
-   */
+  /** Ascending. `counts`: at either block, if known. Throws a ReaderErrorCode when no source can be read. */
   find(
     wallet: Address,
     range: { readonly from: number; readonly to: number },

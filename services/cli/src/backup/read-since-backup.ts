@@ -16,10 +16,9 @@ export interface ReadSince {
 const BLOCKS_PER_STEP = 200;
 
 /**
- * Reads every block since the backup, up to the scanner's verified block, for held wallets and deposit addresses.
- * Stores transactions that the database does not know, together with the progress. The next run continues there, for
- * every hold of the chain. Begins below the backup's block if a transaction was in flight at the backup, so that every
- * block of its lifetime is read. @throws GatewayError with a ReaderErrorCode or a DatabaseErrorCode
+ * Stores transactions of held wallets and deposit addresses that the database does not know, with the progress, up to
+ * the verified block. Begins below the backup's block if a transaction was in flight at the backup, so that every block
+ * of its lifetime is read.
  */
 export async function readSinceBackup(
   db: Db,

@@ -26,12 +26,9 @@ const PARALLEL_COUNTS = 8;
 
 /**
  * Books payments of deposit addresses since the backup as sweeps. An address pays only cold storage and hot wallets, so
- * no operator has to assign them; other payments are reported. EVM: compares transaction counts of addresses that have
- * money by the ledger. TRON and SUI have no nonces: readSinceBackup has read every block. Runs after the hot wallets of
- * the chain, whose unknown transactions brought the fees.
- *
+ * no operator has to assign them; other payments are reported. EVM: compares transaction counts. TRON and SUI:
+ * readSinceBackup has read every block. Call it after the hot wallets, whose unknown transactions brought the fees.
  * @param cold cold storage, in addition to the destinations of sweeps in the backup
- * @throws GatewayError with a ReaderErrorCode or a DatabaseErrorCode
  */
 export async function reconcileDeposits(
   db: Db,
@@ -78,8 +75,8 @@ async function recordAddresses(
 }
 
 /**
- * A swept address is found by its balance in the ledger, so everything before the restore has to be read and booked
- * first. Released earlier, the ledger would permanently hold money that is gone.
+ * A swept address is found by its balance in the ledger, so everything before the restore has to be booked first.
+ * Released earlier, the ledger would permanently hold money that is gone.
  */
 async function findUnbooked(
   db: Db,

@@ -25,10 +25,7 @@ const PROVE: Readonly<Record<Family, Prove>> = {
   SUI: (work, anchor) => proveByBlocks(work, anchor, 'checkpoint', openSuiWallet),
 };
 
-/**
- * Stores what the chain proves about the wallet's transactions since the backup. Idempotent.
- * @throws GatewayError with a ReaderErrorCode or a DatabaseErrorCode
- */
+/** Idempotent. @throws GatewayError with a ReaderErrorCode or a DatabaseErrorCode */
 export async function reconcileWallet(
   db: Db,
   network: NetworkConfig,
@@ -41,10 +38,7 @@ export async function reconcileWallet(
   return proof;
 }
 
-/**
- * Needs a block verified since the backup, and a transaction count on which two sources agree. Each nonce below the
- * count must belong to a transaction that the wallet's key signed.
- */
+/** Two sources must agree on the count. Each nonce below it must belong to a transaction of the wallet's key. */
 async function proveByNonces({ db, network, hold }: WalletWork, anchor: Anchor | undefined): Promise<Proof> {
   const history = createWalletHistory(network);
   const { highest, silent } = await history.newestCount(hold.wallet);
@@ -71,7 +65,7 @@ async function proveByNonces({ db, network, hold }: WalletWork, anchor: Anchor |
 
 /**
  * No count proves that the list is complete. Reads every block, from two sources, up to one after which no transaction
- * of the lost machine can land. By then every transaction in flight at the backup is verified or has landed nowhere.
+ * of the lost machine can land.
  */
 async function proveByBlocks(
   work: WalletWork,

@@ -23,7 +23,7 @@ const EPOCHS_TO_LAND = 2;
 
 /**
  * The scanner has read every checkpoint since the backup again, from two sources, and stored each transaction of a hot
- * wallet that this database does not know. Their contents are in the bytes, which the digest verifies.
+ * wallet that this database does not know. The digest verifies the bytes.
  */
 export const openSuiWallet: OpenExpiringWallet = (work) => {
   const { db, network, hold } = work;

@@ -3,8 +3,8 @@ import type { WalletHistory } from './find-wallet-transactions.ts';
 import { readAccountedNonces, saveForgotten, type Hold } from './store/restored-rows.ts';
 
 /**
- * Stores unknown transactions below the count. A signed nonce counts as unknown until one of its transactions is
- * verified: a transaction missing in the backup may have raised its fees. @returns what is still missing
+ * A signed nonce counts as unknown until one of its transactions is verified: a transaction missing in the backup may
+ * have raised its fees. @returns what is still missing
  */
 export async function takeNote(
   db: Db,

@@ -35,9 +35,8 @@ const FILE_NAMES: Readonly<Record<KeptFileRole, string>> = {
 };
 
 /**
- * Writes a new directory, completely or not at all, while the gateway runs. Keystore and policy stay sealed; passphrase
- * and SECRETS_KEY are not in the backup. @throws GatewayError BACKUP_NOT_POSSIBLE, CLI_USAGE, CONFIG_INVALID, a
- * WalletErrorCode or a DatabaseErrorCode
+ * Completely or not at all, while the gateway runs. Keystore and policy stay sealed; passphrase and SECRETS_KEY are not
+ * in the backup.
  */
 export async function backUp(context: CliContext, options: BackupOptions): Promise<void> {
   const adminUrl = requiredVariable(context, 'DATABASE_ADMIN_URL');

@@ -28,11 +28,8 @@ interface TopUpOptions {
 }
 
 /**
- * Books an operator's transfer to a hot wallet, so that payouts may spend it. Native coin that is not an asset of
- * orders is booked as coin for fees. Two nodes must show that the hot wallets hold the amount beyond the ledger at the
- * verified block. Idempotent by transaction, also if the scanner sees it.
- * @throws GatewayError CLI_USAGE, TOP_UP_INVALID, TOP_UP_DIFFERS, TOP_UP_NOT_COVERED, GAS_BOOKED_MEANWHILE, and errors
- * of the sources
+ * Native coin that is not an asset of orders is booked as coin for fees. Two nodes must show that the hot wallets hold
+ * the amount beyond the ledger at the verified block. Idempotent by transaction, also if the scanner sees it.
  */
 export async function recordTopUp(context: CliContext, options: TopUpOptions): Promise<void> {
   const file = requiredVariable(context, 'NETWORKS_FILE');

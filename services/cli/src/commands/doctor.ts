@@ -8,10 +8,7 @@ import { examineNetwork } from '../doctor/examine-network.ts';
 import { jsonLines } from '../print-table.ts';
 import { count, reportLines, type Section } from '../doctor/print-report.ts';
 
-/**
- * Changes no data. @throws GatewayError DOCTOR_FAILED when a check failed, CLI_USAGE, NETWORKS_INVALID,
- * NETWORKS_UNREADABLE
- */
+/** Changes no data. @throws GatewayError DOCTOR_FAILED when a check failed */
 export async function examine(
   context: CliContext,
   file: string | undefined,

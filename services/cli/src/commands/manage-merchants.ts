@@ -71,10 +71,7 @@ export interface RotateOptions {
   readonly cancel?: boolean;
 }
 
-/**
- * Prints the new secret, once. The old one stops working at once, except a webhook secret with an overlap: then
- * callbacks carry both signatures. @throws GatewayError CLI_USAGE, NOT_FOUND, STATE_CONFLICT
- */
+/** The old secret stops working at once, except a webhook secret with an overlap: then callbacks carry both. */
 export async function rotateMerchant(
   context: CliContext,
   id: string,

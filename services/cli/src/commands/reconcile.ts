@@ -28,11 +28,7 @@ export interface ReconcileOptions {
 /** Sums over all transfers of a large shop take longer than the services' queries. */
 const STATEMENT_TIMEOUT_MS = 120_000;
 
-/**
- * Compares the ledger with each chain at its newest verified block. Changes no data, except with `bookGas`, which books
- * unbooked coin for fees. @throws GatewayError BOOKS_DIFFER when there is a difference, CLI_USAGE, and errors of
- * sources and database
- */
+/** At each chain's newest verified block. Changes no data, except with `bookGas`. @throws GatewayError BOOKS_DIFFER */
 export async function reconcile(context: CliContext, options: ReconcileOptions): Promise<void> {
   const file = requiredVariable(context, 'NETWORKS_FILE');
   const networks = await chooseNetworks(

@@ -33,10 +33,7 @@ export interface ReplayOptions extends Typed<
   readonly dryRun?: boolean;
 }
 
-/**
- * One callback by its event id, in any state; or those of an order, a merchant or a period, in order of occurrence and
- * at a limited rate per second. They keep their nonces. @throws GatewayError CLI_USAGE, NOT_FOUND
- */
+/** Callbacks keep their nonces. Several go out in order of occurrence, at a limited rate per second. */
 export async function replayWebhook(context: CliContext, options: ReplayOptions): Promise<void> {
   if (options.event !== undefined) return replayOne(context, options.event, options);
   const choice = readChoice(context, options);

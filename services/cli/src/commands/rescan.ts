@@ -6,10 +6,7 @@ import { openOps } from '../ops-client.ts';
 const ANSWER_TIMEOUT_MS = 60_000;
 const POLL_INTERVAL_MS = 200;
 
-/**
- * The chain's scanner reads the blocks again: adds missing transfers, changes no existing ones. @throws GatewayError
- * CLI_USAGE, NO_ANSWER_YET
- */
+/** Adds missing transfers, changes no existing ones. @throws GatewayError NO_ANSWER_YET */
 export async function rescan(
   context: CliContext,
   options: { readonly chain: string; readonly from: string; readonly to: string },

@@ -27,9 +27,8 @@ export interface PaymentDecision {
 }
 
 /**
- * Assigns an unknown payment to an order with the same receiver, token and amount, or records that its order is lost. A
- * lost one may be assigned later, after its merchant has created the order again. @throws GatewayError NOT_FOUND,
- * CLI_USAGE, RESTORE_NOT_RECONCILED
+ * The order must have the same receiver, token and amount. A payment of a lost order may be assigned later, after its
+ * merchant has created the order again.
  */
 export async function decidePayment(
   context: CliContext,
@@ -84,10 +83,7 @@ export interface PayoutDecision {
   readonly reason: string;
 }
 
-/**
- * A payout that was unsigned at the backup and that no transaction has paid: pays it with a new lifetime, or refuses
- * it. @throws GatewayError NOT_FOUND, CLI_USAGE, RESTORE_NOT_RECONCILED
- */
+/** For a payout that was unsigned at the backup and that no transaction has paid. */
 export async function decidePayout(
   context: CliContext,
   order: string,

@@ -21,10 +21,8 @@ export interface RestoreMoneyOptions {
 const ADDRESSES_PER_PAGE = 250;
 
 /**
- * The ledger assigns money of orders that are not in the backup to no merchant; the operator finds its owner. Searches
- * every index that may have been assigned, until `gap` in a row above the last one with an order are empty. Each start
- * of an api process skips up to 32,768 indexes. @throws GatewayError CLI_USAGE, CONFIG_INVALID, a ReaderErrorCode, a
- * DatabaseErrorCode
+ * The ledger assigns such money to no merchant; the operator finds its owner. Searches until `gap` indexes in a row
+ * above the last one with an order are empty: each start of an api process skips up to 32,768.
  */
 export async function findForgottenMoney(context: CliContext, options: RestoreMoneyOptions): Promise<void> {
   const gap = Number(options.gap);

@@ -33,9 +33,8 @@ export interface ReleaseOptions extends ReconcileRestoreOptions {
 }
 
 /**
- * Adopts proven payments, and prints open decisions and conditions. Sends no transaction. Wallets of a family that
- * cannot be read stay held, and so do those that only wait for time; neither blocks others. @throws GatewayError
- * RESTORE_NOT_RECONCILED while a question is open
+ * Sends no transaction. Wallets that cannot be read, or that only wait for time, stay held and block no others.
+ * @throws GatewayError RESTORE_NOT_RECONCILED while a question is open
  */
 export async function reconcileRestore(context: CliContext, options: ReconcileRestoreOptions): Promise<void> {
   await withOwnersDatabase(context, async (db) => {
@@ -62,10 +61,7 @@ export async function reconcileRestore(context: CliContext, options: ReconcileRe
   });
 }
 
-/**
- * Lets reconciled wallets sign again. Reconciles once more first; wallets that cannot be reconciled, or that still wait
- * for time, stay held. @throws GatewayError RESTORE_NOT_RECONCILED when a question is open: then no wallet is released
- */
+/** Reconciles once more first. @throws GatewayError RESTORE_NOT_RECONCILED when a question is open: releases none */
 export async function releaseRestore(context: CliContext, options: ReleaseOptions): Promise<void> {
   await withOwnersDatabase(context, async (db) => {
     const operator = await requireOperator(context, db, RELEASING_ROLES);

@@ -32,11 +32,7 @@ const FILE_MODES: Readonly<Record<KeptFileRole, number>> = {
   networks: 0o644,
 };
 
-/**
- * Files to the paths of the options, data into the empty database at DATABASE_ADMIN_URL. Wallets sign only after
- * `restore reconcile` and `restore release`. @throws GatewayError with a BackupErrorCode, CLI_USAGE, CONFIG_INVALID, a
- * DatabaseErrorCode, or what readNetworkFile and kindOfNetworks throw
- */
+/** Into the empty database at DATABASE_ADMIN_URL. Wallets sign only after `restore reconcile` and `restore release`. */
 export async function restore(context: CliContext, options: RestoreOptions): Promise<void> {
   const adminUrl = requiredVariable(context, 'DATABASE_ADMIN_URL');
   const rules = readRules(options);

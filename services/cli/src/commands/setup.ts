@@ -22,11 +22,7 @@ import { parseKey, withDatabase } from '../open-database.ts';
 import { requireOrigin } from '../require-url.ts';
 import { writeHotWallets } from './write-hot-wallets.ts';
 
-/**
- * Idempotent, so it may run at every start: migrations, database roles and passwords, the merchant of the settings, the
- * hot wallets of the public key file, broker users, queues and a canary. @throws GatewayError CONFIG_INVALID, CLI_USAGE
- * and errors of database and broker
- */
+/** Idempotent, so it may run at every start. */
 export async function setUp(context: CliContext): Promise<void> {
   const settings = readConfig<SetupEnvironment>(SETUP_CONFIG_SCHEMA, context.env);
   const merchant = settingsMerchant(settings);

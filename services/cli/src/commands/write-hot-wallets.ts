@@ -12,8 +12,7 @@ export type HotWalletsErrorCode =
 
 /**
  * Transfers to these wallets count as the operator's top-ups. Earlier wallets stay, with their payouts and balances.
- * @returns a summary of new wallets; @throws GatewayError WALLETS_OF_OTHER_KIND, FILE_UNREADABLE, PUBLIC_KEYS_INVALID,
- * PUBLIC_KEYS_OUTDATED and errors of the database
+ * @returns a summary of new wallets; @throws GatewayError WALLETS_OF_OTHER_KIND
  */
 export async function writeHotWallets(
   database: DatabaseOptions,

@@ -7,8 +7,8 @@ import type { ExaminedEndpoint } from './examine-endpoint.ts';
 import { fail, findingOf, ok, type Finding } from './finding.ts';
 
 /**
- * `bloom` in the network file claims that a header's filter covers the block's own logs. On Avalanche it does not; a
- * reader that used it would reject correct answers.
+ * On Avalanche a header's filter does not cover the block's own logs; a reader that used it would reject correct
+ * answers.
  */
 export async function checkBloom(endpoint: ExaminedEndpoint, network: NetworkConfig): Promise<Finding> {
   const found = { subject: endpoint.label, check: 'bloom' };

@@ -2,10 +2,8 @@ import { rpcEndpointsOf, type NetworkConfig } from '@opentill/contracts/network-
 import { fail, ok, warn, type Finding } from './finding.ts';
 
 /**
- * Enough endpoints of different hosts must work.
- * @param usable number of working endpoints, without archives
+ * @param usable without archives, which are last in the list and not used for comparison
  * @param singleSourceNote a sentence: further consequence of having one endpoint only
- * @param archives number of archives, which are last in the list and not used for comparison
  */
 export function checkSources(
   network: NetworkConfig,

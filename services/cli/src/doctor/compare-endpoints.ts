@@ -6,10 +6,7 @@ import { fail, ok, type Finding } from './finding.ts';
 /** Deeper than common reorganisations, and recent enough that no node has pruned the block. */
 const BLOCKS_BELOW_LOWEST_HEAD = 8;
 
-/**
- * By the hash at a height that all have. An endpoint without the block counts as different: every node has the headers
- * of its last blocks. Returns no finding with one endpoint.
- */
+/** An endpoint without the block counts as different: every node has the headers of its last blocks. */
 export async function compareEndpoints(
   endpoints: readonly ReachedEndpoint[],
   network: NetworkConfig,

@@ -15,7 +15,7 @@ export interface UnbookedGas {
 
 /**
  * Only if the coin is not an asset of orders and the excess is certain. Undefined while a transfer of the coin is on
- * its way into the ledger, because the booking covers every unbooked transfer up to its block. Pure.
+ * its way into the ledger: the booking covers every unbooked transfer up to its block. Pure.
  */
 export function unbookedGasOf({ books, lines, differences }: Reconciliation): UnbookedGas | undefined {
   const difference = differences.find(({ kind }) => kind === 'GAS_NOT_BOOKED');
@@ -29,8 +29,8 @@ export function unbookedGasOf({ books, lines, differences }: Reconciliation): Un
 }
 
 /**
- * `owner`: ownerBalance() before the measurement. Does not book if a top-up was booked or reversed since, so that two
- * concurrent runs book it once. @returns the reference, which can reverse it; @throws GatewayError GAS_BOOKED_MEANWHILE
+ * `owner`: ownerBalance() before the measurement. If it changed since, throws GAS_BOOKED_MEANWHILE, so that two
+ * concurrent runs book once. @returns the reference, which can reverse it
  */
 export async function bookGas(db: Db, gas: UnbookedGas, owner: bigint): Promise<string> {
   const { chain, symbol, height, amountBaseUnits } = gas;

@@ -105,10 +105,7 @@ export interface AddressReading {
   readonly symbol: string;
   readonly recorded: DepositAsset;
   readonly onChain: OnChain;
-  /**
-   * Native coin from third parties that is not an asset of orders. No scanner reads such transfers, and the coin pays
-   * for sweeps. The true amount may be higher: part of it may have been spent unseen.
-   */
+  /** Native coin from third parties that is not an asset of orders: no scanner reads it. Part may have been spent. */
   readonly unasked: bigint;
   /** Later pages may be read at a newer block. */
   readonly height: number;

@@ -23,10 +23,7 @@ export interface RestingDeps extends ReconcileWork {
   }>;
 }
 
-/**
- * Nodes have no batch call for balances. Pages are large because after each page the scanner has to reach its blocks,
- * which takes some seconds for any number of addresses.
- */
+/** Large, because after each page the scanner has to reach its blocks, which takes some seconds. */
 const ADDRESSES_PER_PAGE = 250;
 /** The scanner is some seconds behind. Usually a few attempts are enough. */
 export const COMPARED_WITHIN_MS = 120_000;

@@ -21,18 +21,14 @@ const COMPARISONS: Readonly<Record<Family, (work: ReconcileWork) => Comparison>>
   SUI: compareSui,
 };
 
-/**
- * By family; changes no data. @returns undefined when no scanner has verified a block of the chain yet
- * @throws GatewayError CHAIN_NOT_AT_REST, or with a ReaderErrorCode or a DatabaseErrorCode
- */
+/** @returns undefined when no scanner has verified a block of the chain yet; @throws GatewayError CHAIN_NOT_AT_REST */
 export function comparisonOf(work: ReconcileWork): Comparison {
   return COMPARISONS[work.network.family](work);
 }
 
 /**
  * TRON nodes have only the state of the newest solid block. Hot wallets are read within one solid block, repeatedly
- * until the scanner has verified exactly that block. A deposit address counts if its balance did not change between the
- * blocks before and after its reading.
+ * until the scanner has verified exactly that block.
  */
 function compareTron(work: ReconcileWork): Comparison {
   const { db, network } = work;
@@ -54,9 +50,8 @@ function compareTron(work: ReconcileWork): Comparison {
 }
 
 /**
- * SUI nodes have only the newest state, and a checkpoint lasts a quarter of a second. Hot wallets, and likewise deposit
- * addresses, are read repeatedly until the checkpoints around a reading contain none of their movements. The ledger is
- * read at the later checkpoint.
+ * SUI nodes have only the newest state, and a checkpoint lasts a quarter of a second. Balances are read repeatedly
+ * until the checkpoints around a reading contain none of their movements.
  */
 function compareSui(work: ReconcileWork): Comparison {
   const { db, network } = work;

@@ -34,10 +34,7 @@ interface ReconcileDeps extends ReconcileWork {
 
 const ADDRESSES_PER_PAGE = 500;
 
-/**
- * EVM. Changes no data. Memory is bounded by one page of addresses and the differences. @returns undefined when no
- * scanner has verified a block of the chain yet; @throws GatewayError with a ReaderErrorCode or a DatabaseErrorCode
- */
+/** Memory is bounded by one page of addresses. @returns undefined when no block of the chain is verified yet */
 export async function reconcileChain(deps: ReconcileDeps): Promise<Reconciliation | undefined> {
   const books = await readBooks(deps.db, deps.network);
   if (books === undefined) return undefined;
@@ -62,10 +59,7 @@ async function readHotOnChain(state: EvmStateReader, books: Books): Promise<HotO
   };
 }
 
-/**
- * If nodes prune the anchor's state meanwhile, the next pages are read at the newest verified block. Each page is
- * compared with the movements up to its own block.
- */
+/** If nodes prune the anchor's state meanwhile, the next pages are read at the newest verified block. */
 async function compareAddresses(deps: ReconcileDeps, books: Books): Promise<FoundOnAddresses> {
   const { db, state, network, paidOnly } = deps;
   const assets = assetsOfDeposits(books);

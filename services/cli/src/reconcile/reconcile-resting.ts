@@ -19,18 +19,14 @@ export type RestingBalances = Awaited<ReturnType<RestingDeps['balancesOf']>>;
 /** Reads hot wallets and ledger at the same moment. */
 export interface Meeting<R extends RestingBalances> {
   readonly read: (holdings: readonly Holding[]) => Promise<R>;
-  /**
-   * Ledger at the moment of the reading, after the scanner has reached it (`untilVerified`); undefined if no common
-   * moment exists and everything has to be read again.
-   */
+  /** After the scanner has reached the reading; undefined if everything has to be read again. */
   readonly booksAt: (reading: R, deadlineMs: number) => Promise<Books | undefined>;
   readonly neverMet: string;
 }
 
 /**
- * For chains whose nodes have only the newest state. Changes no data. Reads hot wallets repeatedly until they and the
- * ledger belong to one moment, then deposit addresses. @returns undefined when no scanner has verified a block of the
- * chain yet; @throws GatewayError CHAIN_NOT_AT_REST, or with a ReaderErrorCode or a DatabaseErrorCode
+ * For chains whose nodes have only the newest state. Reads hot wallets repeatedly until they and the ledger belong to
+ * one moment. @returns undefined when no block is verified yet; @throws GatewayError CHAIN_NOT_AT_REST
  */
 export async function reconcileResting<R extends RestingBalances>(
   work: ReconcileWork,

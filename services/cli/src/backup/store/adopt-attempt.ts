@@ -26,9 +26,9 @@ export async function whyNotAdopted(
 }
 
 /**
- * Makes the payment the payout's only attempt. Its bytes are not sent again: it is in a verified block. Earlier
- * attempts that landed in no block of their lifetime become DEAD. @throws GatewayError RESTORE_NOT_RECONCILED when
- * another attempt of the payout may land or has landed, or by `whyNotAdopted`
+ * Makes the payment the payout's only attempt; it is in a verified block and is not sent again. Attempts that landed in
+ * no block of their lifetime become DEAD. @throws GatewayError RESTORE_NOT_RECONCILED when another attempt may land or
+ * has landed, or by `whyNotAdopted`
  */
 export async function makeAttempt(
   tx: Tx,

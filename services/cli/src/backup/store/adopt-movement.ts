@@ -92,8 +92,8 @@ interface OpenedSweep {
 }
 
 /**
- * The sweep ends in the same transaction, because an address has at most one open sweep. Abandons the address's open
- * sweep of the backup, except for reclaiming lent energy.
+ * Ends in the same transaction: an address has at most one open sweep. Abandons its open sweep of the backup, except
+ * for reclaiming lent energy.
  */
 async function openSweep(
   tx: Tx,
@@ -148,10 +148,7 @@ async function bookAsSweep(tx: Tx, { chain, txHash }: Moved): Promise<void> {
         select from hot_wallet w where w.family = t.family and w.address = t.to_address)))`.execute(tx);
 }
 
-/**
- * On chains that accept the native coin, a fee top-up was recorded as a customer's deposit. As ORPHANED, the tracker
- * reverses its booking.
- */
+/** A fee top-up may have been recorded as a customer's deposit. As ORPHANED, the tracker reverses its booking. */
 async function orphanAsDeposit(tx: Tx, { chain, txHash }: Moved): Promise<void> {
   await sql`
     update transfer t set state = 'ORPHANED', version = version + 1, updated_at = clock_timestamp()

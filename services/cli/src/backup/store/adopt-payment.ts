@@ -10,9 +10,8 @@ import type { Decided } from '../wallet-state.ts';
 import type { StoredPayment } from './restored-rows.ts';
 
 /**
- * Writes the rows that the signer had written before sending. Then the scanner finds the outcome, by two sources, and
- * the tracker settles it, as for any payout. The caller holds the wallet.
- * @throws GatewayError RESTORE_NOT_RECONCILED when no transaction may pay the order any longer
+ * Writes the rows that the signer had written before sending. Then scanner and tracker treat it like any payout. The
+ * caller holds the wallet. @throws GatewayError RESTORE_NOT_RECONCILED when no transaction may pay the order any longer
  */
 export async function adoptPayment(
   tx: Tx,

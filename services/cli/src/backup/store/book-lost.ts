@@ -9,9 +9,9 @@ import type { Decided } from '../wallet-state.ts';
 import type { StoredPayment } from './restored-rows.ts';
 
 /**
- * The payment's order is in no database. Uses up its nonce, if it has one, and books the amount as a withdrawal by the
- * owner, so that ledger and chain agree. With `guards`, a later payout of the same amount to the same receiver waits
- * for an operator. @param fate by two sources, at a final block
+ * Uses up the payment's nonce, and books a withdrawal by the owner, so that ledger and chain agree. With `guards`, a
+ * later payout of the same amount to the same receiver waits for an operator. @param fate by two sources, at a final
+ * block
  */
 export async function bookLost(
   db: Db,

@@ -5,10 +5,7 @@ import { sql } from 'kysely';
 import type { Decided } from '../wallet-state.ts';
 import type { NamedPayout, StoredPayment } from './restored-rows.ts';
 
-/**
- * Pays a payout in doubt, with a new lifetime, or refuses it. @throws GatewayError RESTORE_NOT_RECONCILED when it is
- * not in doubt
- */
+/** @throws GatewayError RESTORE_NOT_RECONCILED when the payout is not in doubt */
 export async function decideDoubtful(
   db: Db,
   { orderPk, orderId }: Pick<NamedPayout, 'orderPk' | 'orderId'>,

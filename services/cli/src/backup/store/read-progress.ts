@@ -40,10 +40,7 @@ export async function readProgress(db: Db, { restoreId, chain }: Hold): Promise<
   return { height: row?.height ?? 0, hash: row?.hash ?? undefined, overMs: row?.over_ms ?? null };
 }
 
-/**
- * Stores the transactions in these blocks and the progress, or neither while own transactions in the blocks are not
- * verified. @returns those own transactions
- */
+/** Stores nothing while own transactions in the blocks are not verified. @returns those own transactions */
 export function saveRead(
   db: Db,
   hold: Hold,

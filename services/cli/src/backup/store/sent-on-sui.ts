@@ -15,10 +15,7 @@ export interface SentOnSui {
   readonly time: Date;
 }
 
-/**
- * Not stored yet. Transactions of deposit addresses come first: they show what a hot wallet received for which it only
- * paid the gas.
- */
+/** Deposit addresses first: they show what a hot wallet received for which it only paid the gas. */
 export async function findSentOnSui(
   db: Db,
   { chain, wallet, fromHeight }: Hold,

@@ -38,8 +38,8 @@ const ADDRESSES_PER_STEP = 250;
 const INDEX_END = 2 ** 31;
 
 /**
- * Searches the hot wallets and every deposit address up to the mark plus the gap. Money above the mark shows that the
- * mark was too low: the gap starts again above it. A chain that cannot be read does not stop the others.
+ * Money above the mark shows that the mark was too low: the gap starts again above it. A chain that cannot be read does
+ * not stop the others.
  */
 export async function findMoney(search: Search): Promise<SearchOutcome> {
   const { family, kind, deriver, gap, onFound } = search;

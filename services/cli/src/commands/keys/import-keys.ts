@@ -9,10 +9,7 @@ export interface ImportOptions extends WalletFiles {
   readonly passphraseFile?: string;
 }
 
-/**
- * Never overwrites a file. @throws GatewayError CLI_USAGE, NO_TERMINAL, or a WalletErrorCode; MNEMONIC_INVALID names
- * positions, never words
- */
+/** Never overwrites a file. MNEMONIC_INVALID names positions, never words. */
 export async function importKeys(context: CliContext, options: ImportOptions): Promise<void> {
   await requireAbsent(options.keystore, options.publicKeys);
   const seed = await askWords(context, options.wordsFile);

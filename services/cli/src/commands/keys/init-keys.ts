@@ -11,11 +11,7 @@ export interface InitKeysOptions extends WalletFiles {
   readonly wordsTo?: string;
 }
 
-/**
- * Shows the 24 words once, or writes them into a new file that only its owner can read. Never overwrites a file: a
- * keystore whose words were not shown cannot be recovered. @throws GatewayError CLI_USAGE, NO_TERMINAL, or a
- * WalletErrorCode
- */
+/** Never overwrites a file: a keystore whose words were not shown cannot be recovered. */
 export async function initKeys(context: CliContext, options: InitKeysOptions): Promise<void> {
   const passphrase = await askNewPassphrase(context, options.passphraseFile);
   await requireAbsent(options.keystore, options.publicKeys);

@@ -22,11 +22,7 @@ export interface RecoverOptions extends ImportOptions {
   readonly report?: string;
 }
 
-/**
- * Restores a wallet on an empty machine, and lists all its money. If both files exist, only searches again. Sends no
- * transaction. @throws GatewayError RECOVERY_INCOMPLETE when a chain could not be read or sources differ; CLI_USAGE,
- * NO_TERMINAL, CONFIG_INVALID, NETWORKS_…, or a WalletErrorCode
- */
+/** Sends no transaction. If both files exist, only searches again. @throws GatewayError RECOVERY_INCOMPLETE */
 export async function recoverKeys(context: CliContext, options: RecoverOptions): Promise<void> {
   const gap = parseGap(options.gap);
   const networks = await chooseNetworks(context, options.chain, options.networksFile);

@@ -8,10 +8,7 @@ export interface RenewPublicKeysOptions extends WalletFiles {
   readonly passphraseFile?: string;
 }
 
-/**
- * A file of an older version has no hot wallet of families that it did not know, so they have no payouts. Never
- * replaces a file of another wallet. @throws GatewayError CLI_USAGE, NO_TERMINAL, or a WalletErrorCode
- */
+/** A file of an older version lacks the hot wallets of newer families. Never replaces a file of another wallet. */
 export async function renewPublicKeys(context: CliContext, options: RenewPublicKeysOptions): Promise<void> {
   const { keystore, publicKeys: file, passphraseFile } = options;
   const derived = await publicKeysOfKeystore(context, keystore, passphraseFile);

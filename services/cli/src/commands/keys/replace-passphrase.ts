@@ -11,9 +11,8 @@ export interface ReplacePassphraseOptions {
 }
 
 /**
- * One passphrase opens keystore and policy, so a forgotten policy would keep payout-signer from starting. An operator
- * without a policy has to confirm that.
- * @throws GatewayError CLI_USAGE, NO_TERMINAL, or a WalletErrorCode; then no file was changed
+ * One passphrase opens keystore and policy, so a forgotten policy would keep payout-signer from starting. After an
+ * error no file was changed.
  */
 export async function replacePassphrase(
   context: CliContext,

@@ -10,10 +10,7 @@ export interface WalletFiles {
   readonly publicKeys: string;
 }
 
-/**
- * Both files or neither: the encrypted keystore for payout-signer, the public keys for the other services. Does not
- * zero `seed`. Throws a WalletErrorCode.
- */
+/** Both files or neither. Does not zero `seed`. Throws a WalletErrorCode. */
 export async function writeWallet(
   seed: Uint8Array,
   files: WalletFiles,

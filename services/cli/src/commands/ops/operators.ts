@@ -19,9 +19,8 @@ export interface CreateOperatorOptions {
 }
 
 /**
- * Prints the token, once, or writes it into a file that only its owner can read. The first operator, an administrator,
- * is written into the database: the ops service accepts no request without an operator. @throws GatewayError CLI_USAGE
- * and errors of the ops service
+ * Shows the token once, or writes it into a file that only its owner can read. The first operator is written into the
+ * database: the ops service accepts no request without an operator.
  */
 export async function createOperator(context: CliContext, options: CreateOperatorOptions): Promise<void> {
   const { id: operatorId, name = options.id } = options;
@@ -41,10 +40,7 @@ export async function createOperator(context: CliContext, options: CreateOperato
   });
 }
 
-/**
- * For when no operator who could do it has a token: bypasses the ops service with its database role, under whose name
- * the audit log has it. @throws GatewayError CLI_USAGE, NOT_FOUND
- */
+/** For when no operator who could do it has a token. The audit log has it under the name of the database role. */
 export async function recoverAdministrator(
   context: CliContext,
   operatorId: string,

@@ -59,10 +59,7 @@ export async function vetoPayout(context: CliContext, orderPk: string, { reason 
   );
 }
 
-/**
- * A transaction that the gateway does not know paid it, or an UNPROVEN attempt did not. @throws GatewayError CLI_USAGE
- * unless exactly one of both options is given
- */
+/** A transaction that the gateway does not know paid it, or an UNPROVEN attempt did not. */
 export async function decidePayout(
   context: CliContext,
   orderPk: string,
@@ -87,8 +84,7 @@ export interface ApproveOptions {
 
 /**
  * The printed values are parsed from the signed text, and the amount uses the decimals of the approver's network file.
- * So a compromised ops service cannot show one payout and have another signed. @throws GatewayError CLI_USAGE,
- * APPROVAL_INVALID, and errors of opening the key
+ * So a compromised ops service cannot show one payout and have another signed.
  */
 export async function approvePayout(
   context: CliContext,

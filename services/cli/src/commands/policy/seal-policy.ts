@@ -34,10 +34,7 @@ async function readPolicy(context: CliContext, file: string, networksFile: strin
   return { surroundings, text, policy: parsePolicy(text, surroundings) };
 }
 
-/**
- * Prints the effective policy, or all its errors. Needs no keys.
- * @throws GatewayError POLICY_INVALID, CLI_USAGE, CONFIG_INVALID, NETWORKS_…
- */
+/** Needs no keys. @throws GatewayError POLICY_INVALID with all errors */
 export async function checkPolicy(
   context: CliContext,
   file: string,
@@ -47,10 +44,7 @@ export async function checkPolicy(
   for (const line of policyLines(policy, context.clock.now())) context.print(line);
 }
 
-/**
- * With the keystore's passphrase; replaces an older policy. @throws GatewayError POLICY_INVALID before it asks for the
- * passphrase; CLI_USAGE, NO_TERMINAL, or a WalletErrorCode
- */
+/** Replaces an older policy. @throws GatewayError POLICY_INVALID before it asks for the passphrase */
 export async function sealPolicyFile(
   context: CliContext,
   file: string,

@@ -17,8 +17,8 @@ interface DepositAssetRow extends DepositAsset {
 }
 
 /**
- * Ascending: addresses of the chain's orders, and those that received a transfer on it (money sent on the wrong chain).
- * With `paidOnly` only the latter: a first payment that no source showed is then not found.
+ * Ascending. With `paidOnly` only addresses that received a transfer: a first payment that no source showed is then not
+ * found.
  */
 export async function addressesAfter(
   db: Db,

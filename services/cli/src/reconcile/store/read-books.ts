@@ -7,10 +7,7 @@ import type { Account, Anchor, Asset, Books, Doubt, ForeignAddress, HotWallet } 
 import { readOpenItems } from './read-open-items.ts';
 import { depositMovements } from './unswept-balance.ts';
 
-/**
- * One snapshot. @param height at most the newest verified block (the default)
- * @returns undefined when no scanner has verified a block of the chain yet, or not this one
- */
+/** One snapshot at `height`, by default the newest verified block. @returns undefined when it is not verified */
 export async function readBooks(db: Db, network: NetworkConfig, height?: number): Promise<Books | undefined> {
   return db
     .transaction()

@@ -8,10 +8,7 @@ const DEPOSITS_NAMED = 200;
 
 type Network = Pick<NetworkConfig, 'chain' | 'family' | 'nativeSymbol'>;
 
-/**
- * In blocks up to `height`. Lists the oldest DEPOSITS_NAMED deposits and all other kinds, because the comparison of hot
- * wallets needs those complete.
- */
+/** Up to `height`. Lists the oldest DEPOSITS_NAMED deposits, and all items that the comparison of hot wallets needs. */
 export async function readOpenItems(tx: Tx, network: Network, height: number): Promise<readonly OpenItem[]> {
   return [
     ...(await openDeposits(tx, network, height)),
@@ -52,9 +49,8 @@ async function openDeposits(
 }
 
 /**
- * By transaction. The tracker books them from the chain; an operator may have booked them by hand before. A booking by
- * hand without any transfer may predate the watching of the wallet. If a transfer was partly booked by hand, only the
- * rest is open.
+ * The tracker books them from the chain; an operator may have booked them by hand, maybe before the wallet was watched.
+ * If a transfer was partly booked by hand, only the rest is open.
  */
 async function openTopUps(tx: Tx, { chain, family }: Network, height: number): Promise<readonly OpenItem[]> {
   const { rows } = await sql<Row>`

@@ -22,9 +22,8 @@ export function unswept({ received, brought, swept, fees }: DepositAsset): bigin
 }
 
 /**
- * Rows (address, symbol, what, amount, unmatched) of blocks up to `height`: verified transfers, fee top-ups, and
- * negative amounts for sweeps and fees (on SUI the hot wallet pays them). Their sum is the recorded balance. By the
- * scanner's records, independent of the ledger.
+ * Rows (address, symbol, what, amount, unmatched) up to `height`: verified transfers, fee top-ups, and negative amounts
+ * for sweeps and fees. By the scanner's records, independent of the ledger.
  */
 export function depositMovements(
   { chain, family, nativeSymbol }: Network,
