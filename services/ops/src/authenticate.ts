@@ -22,19 +22,16 @@ const WINDOW_SECONDS = 60;
 const TOKENS_PER_LOOK_UP = 200;
 
 export interface Authenticate {
-  /**
-   * Stores the operator in the exchange, even if the request is rejected. @throws GatewayError UNAUTHENTICATED,
-   * TOO_MANY_REQUESTS
-   */
+  /** Stores the operator in the exchange, even if rejected. @throws GatewayError UNAUTHENTICATED, TOO_MANY_REQUESTS */
   operatorOf(exchange: Exchange, authorization: string | undefined): Promise<Operator>;
   /** @throws GatewayError TOO_MANY_REQUESTS */
   countForbidden(operatorId: string): Promise<void>;
 }
 
 /**
- * A token has 256 random bits and cannot be guessed; the limits bound load and log. An attacker behind the same proxy
- * must not lock an operator out of the kill switch. So only failures count against an address, and well-formed tokens
- * are looked up first, in batches of one statement at a time. Counters are in memory, per replica.
+ * An attacker behind the same proxy must not lock an operator out of the kill switch. So only failures count against an
+ * address, and well-formed tokens are looked up first, in batches of one statement. Counters are in memory, per
+ * replica.
  */
 export function createAuthenticate(db: Db, observe: Observe): Authenticate {
   const failures = new RateLimiterMemory({ points: FAILURES_PER_MINUTE, duration: WINDOW_SECONDS });

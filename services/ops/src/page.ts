@@ -7,10 +7,7 @@ export interface Page<T> {
 
 export const PAGE_SIZE = 50;
 
-/**
- * Keyset paging: rows are ordered by an immutable key, and a cursor is the key of the last row shown. Rows that are
- * added or changed meanwhile move no other row. @param rows up to one more than `limit`, in order
- */
+/** Keyset paging: a cursor is the immutable key of the last row shown. `rows`: up to one more than `limit`. */
 export function pageOf<Row, T>(
   rows: readonly Row[],
   limit: number,

@@ -31,10 +31,7 @@ export type Work = (act: Act) => Promise<Done<unknown>>;
 export interface Perform {
   /** @throws GatewayError FORBIDDEN, TOO_MANY_REQUESTS */
   requireRole(operator: Operator, route: OpsRoute): Promise<void>;
-  /**
-   * The act, its events and its audit entry are one transaction, in which the operator is enabled and has a permitted
-   * role. @throws the error that rejects it, without a change
-   */
+  /** One transaction of act, events and audit entry. @throws the error that rejects it, without a change */
   act(exchange: Exchange, operator: Operator, requested: RequestedOperation, work: Work): Promise<unknown>;
   /** Writes an audit entry for a rejected act. Ignores other errors (5xx, 429, unauthenticated). */
   auditRefusal(

@@ -9,10 +9,7 @@ import { requestOf, startTestOps, type TestOps } from './support/test-ops.ts';
 
 type Letters = 'VSFA' | 'SFA' | 'SA' | 'FA' | 'A';
 
-/**
- * Stated independently of the catalog: V(iewer), S(upport), F(inance), A(dmin). An operation that is missing here fails
- * the tests until its permissions are decided.
- */
+/** Independent of the catalog: V(iewer), S(upport), F(inance), A(dmin). A missing operation fails the tests. */
 const MAY: Readonly<Record<OpsOperation, Letters>> = {
   listMerchants: 'VSFA',
   getMerchant: 'VSFA',

@@ -10,8 +10,7 @@ const CONCURRENT_EXPORTS = 2;
 const DRAIN_TIMEOUT_MS = 20_000;
 
 /**
- * Reads the next batch when the client has accepted the one before. An error after the start closes the connection, so
- * that no client takes a part for the whole file.
+ * An error after the start closes the connection, so that no client takes a part for the whole file.
  * @throws GatewayError UNAVAILABLE while CONCURRENT_EXPORTS exports run; no response was sent then
  */
 export type SendCsv = (

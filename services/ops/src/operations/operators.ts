@@ -18,8 +18,8 @@ type OperatorOperation =
   | 'listAudit';
 
 /**
- * No operator changes their own role. An administrator who changes another stays locked until the end of the
- * transaction, so one administrator always remains, even if two remove each other at the same time.
+ * An administrator who changes another is locked until the end of the transaction, so one administrator always remains,
+ * even if two remove each other at the same time.
  */
 export function operatorHandlers({ db, clock }: OpsDeps): Pick<Handlers, OperatorOperation> {
   return {

@@ -72,10 +72,7 @@ export async function insertSweepRequest(db: Db, chain: Chain, operator: string)
   return request_id;
 }
 
-/**
- * `wallet`: the hot wallet that the signer read last, or a newer one that it has not read yet. Wallets of earlier
- * keystores stay in the table, but no signer has their keys.
- */
+/** `wallet`: the hot wallet in use. Wallets of earlier keystores stay in the table, but no signer has their keys. */
 export async function readRefundable(db: Db, transferId: number) {
   const { rows } = await sql<{
     chain: Chain;
