@@ -14,7 +14,6 @@ export type ServiceName =
 /** Data of each event. A consumer treats it as a hint and reads the rows that it names. */
 export interface EventData {
   'order.created': { orderPk: string; eventId: string };
-  /** Each `eventId` is a notification that the tracker wrote. */
   'order.changed': { moves: { orderPk: string; eventId: string }[] };
   'payout.requested': { orderPk: string };
   'payout.decided': { orderPk: string };
@@ -126,7 +125,6 @@ export const EVENT_CATALOG: { readonly [T in EventType]: CatalogEntry } = {
 };
 
 export const EVENT_TYPES = Object.keys(EVENT_CATALOG) as readonly EventType[];
-/** Maximum ids per event; a producer splits longer lists. */
 export const TRANSFER_IDS_PER_EVENT = 500;
 export const PAYOUTS_PER_EVENT = 500;
 export const TX_HASHES_PER_EVENT = 500;

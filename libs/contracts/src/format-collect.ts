@@ -8,7 +8,7 @@ import {
 import type { NotifyCollect } from './notify-collect.ts';
 import { serializeCallbackData } from './signing/callback.ts';
 
-/** COLLECT_* callbacks (docs/api.md section 6): the amount is the amount sent until the actual one is known. */
+/** docs/api.md section 6. Until the actual amount is known, the callback has the amount sent. */
 export function toNotifyCollect(
   sweep: OrderToFormat,
   transaction: { readonly transfer: TransferToFormat; readonly context: TransactionContext } | null,

@@ -39,10 +39,8 @@ export interface TransferToFormat {
 }
 
 export interface TransactionContext {
-  /** Newest known block of the order's chain. */
   readonly headHeight: number;
   readonly nativeDecimals: number;
-  /** AddressCodec.format of the chain's family. */
   readonly formatAddress: (address: string) => string;
   /** Same as formatAddress where a contract is an address (EVM, TRON); the identity for coin types (SUI). */
   readonly formatContract: (contract: string) => string;

@@ -4,22 +4,20 @@ import { parseAmount, type BaseUnits } from '@opentill/domain/money';
 /** Confirmations (1 = in the head block), or the chain's finalized tag. */
 export type Confirmations = number | 'finalized';
 
-/** One entry of `tokens` in a network file. */
 export interface TokenConfig {
   readonly symbol: string;
   /** Contract address or coin type; null for the native coin, of which only a transaction's own `value` is detected. */
   readonly contract: string | null;
   readonly decimals: number;
-  /** Minimum number of decimals shown (2 for USDT). */
+  /** Minimum number of decimals (2 for USDT). */
   readonly displayDecimals: number;
-  /** Smallest and largest order in display units; null: no limit. */
+  /** Of an order, in display units; null: no limit. */
   readonly minAmount: string | null;
   readonly maxAmount: string | null;
   /** Display units. A smaller transfer is booked, but moves an order only if it covers it. @default no limit */
   readonly dustBelow?: string;
 }
 
-/** A network file may give only the URL. */
 export interface RpcEndpoint {
   /** On TRON a user name in the URL (`https://<key>@host`) is the provider's key, sent as `TRON-PRO-API-KEY`. */
   readonly url: string;
@@ -124,21 +122,19 @@ export interface NetworkConfig {
   /** Alarm when the newest block is older; read with headStaleSecondsOf. */
   readonly headStaleSeconds?: number;
   /**
-   * After this time without usable answers of all other endpoints, a single one may credit. @default
-   * ALONE_AFTER_SECONDS
+   * Seconds without usable answers of all other endpoints until a single one may credit. @default ALONE_AFTER_SECONDS
    */
   readonly aloneAfterSeconds?: number | 'never';
   readonly pollIntervalMs: number;
   /** Blocks kept below the verified cursor; a fork below them stops the scanner. */
   readonly reorgWindow: number;
-  /** Maximum blocks per request to a node. */
   readonly maxBlockRange: number;
   /** Whether the header's bloom covers the same block (not on Avalanche). Required for EVM, not allowed elsewhere. */
   readonly bloom?: boolean;
   /** Transaction page of an explorer; `{txid}` is replaced. */
   readonly explorerTxUrl?: string;
   readonly tokens: readonly TokenConfig[];
-  /** Absent: payouts are accepted but never signed, and expire. Read with payoutTermsOf and its siblings. */
+  /** Absent: payouts are accepted but never signed, and expire. payoutTermsOf and its siblings read it. */
   readonly payouts?: AnyPayoutsConfig;
 }
 
@@ -169,7 +165,6 @@ export function findToken(network: NetworkConfig, symbol: string): TokenConfig |
   return network.tokens.find((t) => t.symbol.toUpperCase() === symbol.toUpperCase());
 }
 
-/** Null: the finalized tag. */
 export function confirmationsFor(
   network: NetworkConfig,
   token: TokenConfig,

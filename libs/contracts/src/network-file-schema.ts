@@ -161,7 +161,6 @@ const networkSchema = {
     }),
     ofFamily('SUI', ['genesisId'], {
       payouts: suiPayoutsSchema,
-      // A digest of 32 bytes in base58.
       genesisId: { type: 'string', pattern: '^[1-9A-HJ-NP-Za-km-z]{43,44}$' },
       chainId: false,
       bloom: false,
@@ -182,7 +181,6 @@ function ofFamily(family: string, required: readonly string[], properties: Recor
   };
 }
 
-/** The schema of deploy/networks/*.json. */
 export const NETWORK_FILE_SCHEMA = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   type: 'object',

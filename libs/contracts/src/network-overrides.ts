@@ -58,12 +58,11 @@ function itemsOf(list = ''): readonly string[] {
     .filter((item) => item !== '');
 }
 
-/** With or without TLS. */
 export function isUrlOf(text: string, protocol: 'http' | 'ws'): boolean {
   return URL.canParse(text) && [`${protocol}:`, `${protocol}s:`].includes(new URL(text).protocol);
 }
 
-/** Compares URLs after normalisation. */
+/** After normalisation. */
 export function hasDuplicates(urls: readonly string[]): boolean {
   return new Set(urls.map((url) => (URL.canParse(url) ? new URL(url).href : url))).size < urls.length;
 }

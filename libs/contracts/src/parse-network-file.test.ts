@@ -43,7 +43,6 @@ const TRON = {
 function parse(networks: readonly object[], environment?: Record<string, string>) {
   return parseNetworkFile(JSON.stringify({ networks }), 'networks.json', environment);
 }
-/** Without the file name. */
 function mistakes(networks: readonly object[], environment?: Record<string, string>): readonly string[] {
   try {
     parse(networks, environment);

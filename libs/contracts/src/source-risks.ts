@@ -13,11 +13,9 @@ export interface SourceRisk {
   readonly hosts: readonly string[];
 }
 
-export type SourceRisksErrorCode =
-  /** Sources of a main network are not independent, or answers can be changed in transit. */
-  'SOURCES_UNSAFE';
+export type SourceRisksErrorCode = 'SOURCES_UNSAFE';
 
-/** Only of enabled main networks. */
+/** Checks enabled main networks only. */
 export function findSourceRisks(networks: readonly NetworkConfig[]): readonly SourceRisk[] {
   return networks
     .filter(({ chain, enabled }) => enabled && !isTestNetwork(chain))

@@ -1,7 +1,6 @@
 import { EVENT_CATALOG, EVENT_TYPES, type EventType, type ServiceName } from './event-catalog.ts';
 
 export const EVENTS_EXCHANGE = 'opentill.events';
-/** Receives rejected messages and those without attempts left. */
 export const DEAD_EXCHANGE = 'opentill.dead';
 /** Unacknowledged deliveries after which a message is dead: one that crashes a consumer must not loop. */
 export const DELIVERY_LIMIT = 20;
@@ -10,9 +9,8 @@ export interface QueueDefinition {
   readonly name: string;
   readonly service: ServiceName;
   readonly type: EventType;
-  /** Binding key on EVENTS_EXCHANGE. */
   readonly bindingKey: string;
-  /** Bound to DEAD_EXCHANGE by its own name. */
+  /** DEAD_EXCHANGE has a binding with the queue's own name. */
   readonly deadLetterQueue: string;
   /** Arguments for assertQueue; a change needs a new queue name. */
   readonly arguments: Readonly<Record<string, string | number>>;

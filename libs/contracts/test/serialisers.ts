@@ -8,7 +8,7 @@ import { collectByHand, collectFrom } from '../test-vectors/make-vectors/collect
 import { listSerialisers, type Serialiser } from '../test-vectors/make-vectors/run-serialisers.ts';
 import { bodyOf, type VectorFile } from '../test-vectors/make-vectors/vector-file.ts';
 
-/** Only languages that are installed. Prints a summary at the end. */
+/** Covers the installed languages. Prints a summary at the end. */
 export function describeSerialisers(languages: readonly string[]): void {
   let file: VectorFile;
   let serialisers: readonly Serialiser[];

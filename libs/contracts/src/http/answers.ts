@@ -19,7 +19,6 @@ export interface OrderAnswer {
   readonly orderId: string;
   /** Unix seconds. */
   readonly expiredTime: number;
-  /** The hosted checkout; null for a payout. */
   readonly paymentUrl: string | null;
 }
 
@@ -43,7 +42,6 @@ export interface PayinOrderAnswer {
   /** Explorer page of `txid`; null while there is no txid or no explorer is configured. */
   readonly explorerUrl: string | null;
   readonly confirmedNum: number;
-  /** Null: the transfer needs the chain's finalized tag. */
   readonly requiredConfirmations: number | null;
   readonly returnUrl: string | null;
   readonly description: string | null;
@@ -58,7 +56,6 @@ export interface OrderStatusAnswer {
 export interface SupportedSymbolAnswer {
   readonly symbol: string;
   readonly chain: Chain;
-  /** Null for the native coin; the coin type on SUI. */
   readonly contractAddress: string | null;
   readonly decimals: number;
   readonly minAmount: string | null;

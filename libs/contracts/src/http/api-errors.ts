@@ -14,7 +14,6 @@ export const API_ERRORS = {
   CHAIN_BLANK: { status: 400, msg: 'The chain cannot be left blank.' },
   /** The symbol is not configured on the chain, or the chain is not enabled. */
   SYMBOL_UNSUPPORTED: { status: 400, msg: 'Unsupported symbol or chain' },
-  /** The chain given to supportSymbols is none of the twelve. */
   CHAIN_UNSUPPORTED: { status: 400, msg: 'Unsupported chain' },
   RECEIVE_ADDRESS_BLANK: { status: 400, msg: 'The receiveAddress cannot be left blank.' },
   /** Wrong for the chain, the zero address, the token's contract, or an address of one of the gateway's wallets. */
@@ -45,7 +44,6 @@ export const API_ERRORS = {
   /** Not `application/json`, or compressed. */
   MEDIA_TYPE_UNSUPPORTED: { status: 415, msg: 'Unsupported media type' },
   EXPECTATION_FAILED: { status: 417, msg: 'Expectation failed' },
-  /** The available balance of the hot wallet does not cover the payout. */
   BALANCE_INSUFFICIENT: { status: 422, msg: 'Insufficient balance' },
   TOO_MANY_REQUESTS: { status: 429, msg: 'Too many requests. Please slow down.' },
   /** Too many refused signatures from an address that names no merchant, on a gateway with several. */

@@ -46,7 +46,6 @@ function answer(description: string, schema: JsonSchema): object {
   return { description, content: { 'application/json': { schema } } };
 }
 
-/** Each error status with every text as an example. */
 function responses(
   success: JsonSchema,
   errors: readonly ApiErrorCode[],

@@ -29,7 +29,6 @@ const rateLimitSchema = {
   },
 };
 
-/** JSON Schema (2020-12). */
 export const RATE_LIMIT_OVERRIDES_SCHEMA = {
   type: 'object',
   additionalProperties: false,

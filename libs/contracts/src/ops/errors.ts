@@ -1,6 +1,5 @@
 /** Code and HTTP status. The message of the answer names the correction. */
 export const OPS_ERRORS = {
-  /** Missing, unknown, or against its schema. */
   INPUT_INVALID: 400,
   BODY_INVALID: 400,
   /** `cursor` does not come from a page of this list. */

@@ -213,7 +213,6 @@ export const cursor = object('Progress of reading a chain.', {
   ageSeconds: { type: 'number', description: 'Seconds since that commit.' } as Schema<number>,
 });
 
-/** In the sequence of a payment. */
 export const orderDetail = object('An order with all related records.', {
   order: object('The order.', {
     ...summary,

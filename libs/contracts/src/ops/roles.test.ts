@@ -7,7 +7,7 @@ import type { OpsRoute } from './route.ts';
 const SECURITY = new URL('../../../../SECURITY.md', import.meta.url);
 const OTHERS = OPERATOR_ROLES.filter((role) => role !== 'ADMIN');
 
-/** As in SECURITY.md. */
+/** The same table is in SECURITY.md. */
 function roleTable(): string {
   const routes = (Object.entries(OPS_ROUTES) as [string, OpsRoute][]).filter(
     ([, { kind }]) => kind === 'ACT' || kind === 'EXPORT',

@@ -17,7 +17,6 @@ export interface OpsRoute {
   readonly description?: string;
   readonly params: Schema<object>;
   readonly query: Schema<object>;
-  /** Only for an ACT. */
   readonly body?: Schema<object>;
   /** `data` of the answer; for a LIST one of its elements. */
   readonly answer: Schema<unknown>;

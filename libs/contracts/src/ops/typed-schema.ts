@@ -17,10 +17,9 @@ export const text = (description: string, rules: JsonSchema = {}): Schema<string
   ...rules,
 });
 
-/** Excludes escape sequences (also U+009B), direction marks, line separators, and lone surrogates (see Postgres). */
+/** Excludes control characters (U+009B starts an escape sequence), direction marks, and lone surrogates. */
 const NO_CONTROLS = '^[^\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}\\ud800-\\udfff]*$';
 
-/** A string that a user enters. */
 export const words = (description: string, maxLength = 500): Schema<string> =>
   text(description, { minLength: 1, maxLength, pattern: NO_CONTROLS });
 

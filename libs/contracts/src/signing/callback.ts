@@ -46,7 +46,6 @@ export function buildCallbackBody(input: {
   /** Id of the event: the same on every attempt. */
   readonly nonce: string;
   readonly notifyType: string;
-  /** Time of this attempt, Unix seconds. */
   readonly timestampSeconds: number;
   readonly secret: string;
 }): string {
@@ -82,7 +81,6 @@ export interface CallbackHeaders {
  * @throws RangeError if the event id contains a dot, which would make the signed text ambiguous
  */
 export function callbackHeaders(input: {
-  /** The body exactly as sent. */
   readonly body: string;
   readonly dataText: string;
   readonly eventId: string;

@@ -102,7 +102,6 @@ function makeRespelled(
   return forms;
 }
 
-/** The dialects that spell these characters differently from each other. */
 function listDialects(edits: Edits): readonly { readonly name: string; readonly differences: number }[] {
   if (edits.characters === 0) return [];
   const seen = new Set<number>();

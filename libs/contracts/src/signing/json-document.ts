@@ -13,7 +13,6 @@ export type TokenKind = (typeof TokenKind)[keyof typeof TokenKind];
 
 /** Traits of a string that serialisers may spell differently; without a trait it has one spelling. */
 export const StringTrait = {
-  /** Contains a backslash escape. */
   escape: 8,
   /** Contains a raw / < > & ' = or DEL, or anything beyond ASCII: some serialiser escapes it. */
   special: 16,

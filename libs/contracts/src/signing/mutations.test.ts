@@ -36,7 +36,6 @@ function meaningOf(body: Buffer): string {
   return JSON.stringify(parsed.members.find(([key]) => key === 'data')?.[1]);
 }
 
-/** The same with this project's parser. */
 function ownMeaning(value: JsonValue | undefined): unknown {
   const members = asObject(value);
   if (members !== undefined) {
@@ -58,7 +57,6 @@ type Mutation = (body: string, at: number, to: number, byte: number) => string;
 const splice = (body: string, at: number, remove: number, insert: string): string =>
   body.slice(0, at) + insert + body.slice(at + remove);
 const latin = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
-/** The first match from the position on, or else the first match. */
 function nextMatch(body: string, pattern: RegExp, at: number): RegExpExecArray | null {
   const matches = [...body.matchAll(pattern)];
   return matches.find((match) => match.index >= at) ?? matches[0] ?? null;

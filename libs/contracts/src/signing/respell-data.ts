@@ -9,7 +9,6 @@ export interface Edits {
   /** The character, or -1 for white space. */
   readonly codePoints: readonly number[];
   readonly characters: number;
-  /** Sum of the differences that these characters can show. */
   readonly differences: number;
 }
 
@@ -96,7 +95,7 @@ export function writeText(bytes: Buffer, layout: Layout, edits: Edits, differenc
   return target.subarray(0, at);
 }
 
-/** Returns the differences that the characters can show. */
+/** @returns the differences that the characters can show */
 function pushCharacters(
   document: JsonDocument,
   token: number,

@@ -57,7 +57,6 @@ const LOWER_HEX = Buffer.from('0123456789abcdef', 'latin1');
 const UPPER_HEX = Buffer.from('0123456789ABCDEF', 'latin1');
 const BACKSLASH = 0x5c;
 
-/** 0 where there is no short escape. */
 const SHORT_ESCAPES = Uint8Array.from({ length: 32 }, (_, code) => {
   const at = '\b\t\n\f\r'.indexOf(String.fromCharCode(code));
   return at < 0 ? 0 : 'btnfr'.charCodeAt(at);
@@ -94,14 +93,14 @@ function printableDifference(codePoint: number): number {
   }
 }
 
-/** Surrogate pairs always do. */
+/** A surrogate pair always has one. */
 function hasHexLetter(codePoint: number): boolean {
   if (codePoint > 0xffff) return true;
   for (let rest = codePoint; rest > 0; rest >>= 4) if ((rest & 15) > 9) return true;
   return false;
 }
 
-/** Returns the offset after the character. */
+/** @returns the offset after the character */
 export function writeSpelled(target: Uint8Array, at: number, codePoint: number, differences: number): number {
   if (codePoint >= 0x80) {
     const escapes =
@@ -152,7 +151,7 @@ function writeUnit(target: Uint8Array, at: number, unit: number, digits: Uint8Ar
   return at + 6;
 }
 
-/** Returns the offset after the character. */
+/** @returns the offset after the character */
 export function writeUtf8(target: Uint8Array, at: number, codePoint: number): number {
   let next = at;
   if (codePoint < 0x80) {
@@ -173,7 +172,7 @@ export function writeUtf8(target: Uint8Array, at: number, codePoint: number): nu
   return next;
 }
 
-/** At `at` of a validated text, raw or escaped. `spelledLength` gives its number of bytes. */
+/** Of a validated text, raw or escaped. `spelledLength` gives the character's number of bytes. */
 export function readCodePoint(bytes: Uint8Array, at: number): number {
   const lead = bytes[at] ?? 0;
   if (lead === BACKSLASH) return readEscaped(bytes, at);
@@ -185,7 +184,7 @@ export function readCodePoint(bytes: Uint8Array, at: number): number {
   return ((lead & 7) << 18) | (second << 12) | (third << 6) | ((bytes[at + 3] ?? 0) & 63);
 }
 
-/** Bytes of the character at `at` that `readCodePoint` returned. */
+/** Of the character that `readCodePoint` returned for the same offset. */
 export function spelledLength(bytes: Uint8Array, at: number, codePoint: number): number {
   if (bytes[at] === BACKSLASH) {
     if (bytes[at + 1] !== 0x75) return 2;

@@ -88,7 +88,7 @@ function refuse(offset: number, reason: string): never {
   });
 }
 
-/** Where decoding with replacement characters first differs from the bytes. */
+/** The first byte that decoding with replacement characters changes. */
 function firstInvalidUtf8(body: Buffer): number {
   const replaced = Buffer.from(body.toString('utf8'), 'utf8');
   let offset = 0;
@@ -189,7 +189,6 @@ function readKey(cursor: Cursor): string {
   return key;
 }
 
-/** One character per byte. */
 function unescapeKey(cursor: Cursor, start: number): string {
   const { bytes } = cursor;
   const end = cursor.at - 1;
@@ -304,7 +303,6 @@ function readNumber(cursor: Cursor): void {
   closeToken(cursor, token);
 }
 
-/** At least one digit. */
 function skipDigits(bytes: Buffer, from: number, start: number): number {
   let at = from;
   for (let byte = bytes[at] ?? 0; byte >= ZERO && byte <= 0x39; byte = bytes[at] ?? 0) at += 1;

@@ -15,7 +15,6 @@ const RUN_TIMEOUT_MS = 240_000;
 const FOLDER = fileURLToPath(new URL('.', import.meta.url));
 const JARS = `${FOLDER}java/.local/jars`;
 
-/** In a subfolder of this one. */
 function execute(program: string, args: readonly string[], folder = '', input = ''): Promise<string> {
   return new Promise((resolve, reject) => {
     const options = { cwd: `${FOLDER}${folder}`, timeout: RUN_TIMEOUT_MS, maxBuffer: 16 << 20 };

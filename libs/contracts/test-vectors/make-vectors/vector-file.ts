@@ -6,7 +6,6 @@ export interface RequestVector {
   /** Repeated because not every rejected body can be parsed. */
   readonly sign: string;
   readonly body?: string;
-  /** Replaces `body` if it is not text. */
   readonly bodyBase64?: string;
 }
 
