@@ -67,7 +67,6 @@ function codeOf(error: unknown, sqlState: string | undefined): DatabaseErrorCode
 
 const PERMANENT: ReadonlySet<DatabaseErrorCode> = new Set(['DATABASE_CONSTRAINT', 'DATABASE_FORBIDDEN']);
 
-/** Returns a GatewayError unchanged. */
 export function translateDatabaseError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   const sqlState = sqlStateOf(error);
@@ -87,7 +86,7 @@ export function translateDatabaseError(error: unknown): GatewayError {
 /** 26000 and 42P05: client and server disagree about the prepared statements of this connection. */
 const MIXED_UP_STATES = new Set(['26000', '42P05']);
 
-/** The statement's tables were altered. Every connection that prepared it earlier rejects it permanently. */
+/** The statement's tables were altered: every connection that prepared it rejects it permanently. */
 export function isPlanOutdated(error: unknown): boolean {
   return sqlStateOf(error) === '0A000' && /cached plan must not change/.test((error as Error).message);
 }
@@ -99,7 +98,7 @@ export function breaksConnection(error: unknown): boolean {
   return (error as PgFields).severity === 'FATAL' || sqlState.startsWith('08');
 }
 
-/** Unreachable, or no answer in time; false if it rejected a statement. */
+/** False if the database rejected a statement. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   return error instanceof GatewayError && error.code === 'DATABASE_UNAVAILABLE';
 }

@@ -22,7 +22,6 @@ export type Db = Kysely<Tables>;
 export type Tx = Transaction<Tables>;
 
 export interface DatabaseOptions {
-  /** postgres://role@host:port/database */
   readonly url: string;
   readonly applicationName: string;
   /** Default 10. */
@@ -47,9 +46,8 @@ export interface Database {
   readonly kysely: Db;
   /** For libraries with their own SQL. Errors are pg's own. */
   readonly pool: pg.Pool;
-  /** `total` includes idle ones. */
   stats(): { readonly total: number; readonly idle: number; readonly waiting: number };
-  /** Ends running work first; after `limitMs` it is aborted and rolled back. Default: no limit. Idempotent. */
+  /** Ends running work first; after `limitMs` aborts it and rolls it back. Default: no limit. Idempotent. */
   close(limitMs?: number): Promise<void>;
 }
 
@@ -150,7 +148,7 @@ function guardPool(pool: pg.Pool, names: StatementNames): PostgresPool {
   };
 }
 
-/** Translates errors, and after a fatal one rejects further queries and discards the connection. */
+/** Translates errors. After a fatal one it rejects further queries and discards the connection. */
 function guardClient(client: pg.PoolClient, names: StatementNames): PostgresPoolClient {
   let broken: unknown;
   // The pool listens only while the connection is idle. This catches a loss between two queries of a transaction.

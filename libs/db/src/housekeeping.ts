@@ -11,7 +11,7 @@ export async function forgetExpiredNonces(db: Db, limit = 10_000): Promise<numbe
   return Number(numAffectedRows ?? 0n);
 }
 
-/** Those whose window ended an hour ago. Role: api. @returns the number deleted, at most `limit` */
+/** Counters whose window ended an hour ago. Role: api. @returns the number deleted, at most `limit` */
 export async function forgetEndedCounters(db: Db, limit = 10_000): Promise<number> {
   const ended = sql`expire < extract(epoch from now() - interval '1 hour') * 1000`;
   // Checked twice, because a counter may start a new window in between.

@@ -3,7 +3,7 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Db, Tx } from './database.ts';
 import type { ServiceSchema } from './service-schema.ts';
 
-/** - `LEASE_LOST`: another holder took the lease; do not write under it. Retryable. */
+/** Another holder took the lease; do not write under it. Retryable. */
 export type LeaseErrorCode = 'LEASE_LOST';
 
 /** `fencingToken` grows with every change of holder and never repeats for a name. */
@@ -15,9 +15,7 @@ export interface Lease {
 export interface LeaseOptions {
   readonly db: Db;
   readonly schema: ServiceSchema;
-  /** For example `chain/ETH`. */
   readonly name: string;
-  /** Unique per process. */
   readonly holder: string;
   /** Lifetime without renewal. Renew every third of it. */
   readonly ttlMs: number;

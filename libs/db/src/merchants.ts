@@ -11,7 +11,6 @@ import { sealSecret, tokenAad, webhookSecretAad } from './sealed-secret.ts';
 export type MerchantErrorCode = 'MERCHANT_NOT_FOUND' | 'SECRET_CHANGE_UNDER_WAY' | 'NO_SECRET_CHANGE';
 
 export interface MerchantSettings {
-  /** Plain text; sealed before it is stored. */
   readonly merchantId: string;
   readonly name: string;
   readonly version: 'V2' | 'V3';
@@ -37,7 +36,6 @@ export interface MerchantSummary {
   readonly callbackUrl: string | null;
   /** When the next webhook secret replaces the current one; null if no change is pending. */
   readonly webhookSecretSwitchAt: Date | null;
-  /** Circuit breaker of the callback endpoint. */
   readonly endpointState: 'CLOSED' | 'OPEN' | 'DISABLED';
   /** Start of OPEN or DISABLED. */
   readonly endpointSince: Date | null;

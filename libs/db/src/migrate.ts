@@ -22,7 +22,6 @@ export interface MigrateOptions {
   readonly waitMs?: number;
 }
 
-/** Random key of the advisory lock that every migrator of a database takes. */
 export const MIGRATOR_LOCK = '7350192744501138';
 
 /**
@@ -104,7 +103,6 @@ async function lockHolder(client: pg.Client): Promise<LockHolder | undefined> {
   return rows[0];
 }
 
-/** Retries after deadlocks and lock timeouts. */
 async function untilNoConflict<T>(waitMs: number, work: () => Promise<T>): Promise<T> {
   const endsAt = performance.now() + waitMs;
   for (;;) {
@@ -167,7 +165,7 @@ async function applyMissing(
   return applied;
 }
 
-/** Up to the word `concurrently`; $1 is the part before it. */
+/** $1 is the part before `concurrently`. */
 export const CONCURRENTLY = /^((?:\s|--.*\n)*create (?:unique )?index) concurrently/;
 
 /** Creating an index concurrently waits for running transactions and blocks no session, so it may wait long. */
@@ -213,7 +211,7 @@ async function apply(client: pg.Client, migration: Migration, sum: string, waitM
   }
 }
 
-/** For the row policies. Chains that this version lacks keep their rows. */
+/** Row policies read them. Chains that this version lacks keep their rows. */
 export async function addChains(client: pg.Client): Promise<void> {
   const chains = Object.entries(CHAINS).map(([chain, { family }]) => ({ chain, family }));
   await client.query(

@@ -34,12 +34,10 @@ function stepsOf(file: URL): string | readonly string[] {
   return STEP.test(text) ? text.split(STEP) : text;
 }
 
-/** In order. Forward only. */
 export const MIGRATIONS = readMigrations(FOLDER);
 
 const FIRST_BEFORE_RELEASE = '0001-foundations';
 
-/** Such a database cannot be upgraded. */
 export function isBeforeRelease(migrations: readonly { readonly name: string }[]): boolean {
   return migrations.some(({ name }) => name === FIRST_BEFORE_RELEASE);
 }

@@ -10,7 +10,6 @@ export interface OutboxEvent {
   readonly routingKey: string;
 }
 
-/** `payload` is the envelope as JSON text. */
 export interface OutboxRow {
   readonly eventId: string;
   readonly routingKey: string;

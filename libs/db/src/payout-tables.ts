@@ -9,7 +9,6 @@ type Identity = ColumnType<number, never, never>;
 
 export interface HotWalletTable {
   family: Family;
-  /** Canonical form. */
   address: string;
   label: Generated<string>;
   added_at: Generated<Date>;
@@ -83,7 +82,7 @@ export interface PayoutAttemptTable {
   order_pk: string;
   state: ColumnType<'OPEN' | 'SETTLED' | 'DEAD', never, 'OPEN' | 'SETTLED' | 'DEAD'>;
   unique_ms: number;
-  /** Milliseconds by the chain's own time. */
+  /** Milliseconds of the chain's own time. */
   expires_ms: number;
   reference_height: number;
   reference_hash: string;
@@ -168,7 +167,6 @@ export interface PayoutDecisionTable {
   /** PAY_AGAIN only: the TAKEN nonce. */
   nonce: Nullable<number>;
   decision: 'PAY_AGAIN' | 'PAID_BY';
-  /** PAID_BY only. */
   tx_hash: Nullable<string>;
   reason: string;
   operator: string;
@@ -189,7 +187,7 @@ export interface OrderDecisionTable {
   decided_at: Generated<Date>;
   handled_at: Nullable<Date>;
   outcome: Nullable<'DONE' | 'NOT_POSSIBLE'>;
-  /** Set when the operator accepts a transfer that the order did not ask for: as the operator saw it, and its worth. */
+  /** Set when the operator accepts a transfer that the order did not ask for, with its worth. */
   transfer_id: Nullable<number>;
   transfer_symbol: Nullable<string>;
   transfer_amount: Nullable<bigint>;

@@ -57,7 +57,7 @@ export function announcePresence(options: PresenceOptions): { stop(): Promise<vo
   };
 }
 
-/** Live by the database's clock. The api may query the services it shows. */
+/** The database's clock decides. The api may query the services it shows. */
 export async function listPresence(db: Db, schema: ServiceSchema): Promise<readonly string[]> {
   const { rows } = await sql<{ holder: string }>`
     select holder from ${sql.table(`${schema}.lease`)}

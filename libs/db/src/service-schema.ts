@@ -13,7 +13,6 @@ export const SERVICE_SCHEMAS = [
 /** Its database role is `opentill_<schema>`. */
 export type ServiceSchema = (typeof SERVICE_SCHEMAS)[number];
 
-/** Owns no objects. */
 export type ServiceRole = `opentill_${ServiceSchema}`;
 
 export function serviceRole(schema: ServiceSchema): ServiceRole {

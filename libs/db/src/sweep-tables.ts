@@ -43,7 +43,6 @@ export interface SweepTable {
   state: Generated<SweepState>;
   reason: Nullable<string>;
   rent_ordered_at: Nullable<Date>;
-  /** The energy seller's reference. */
   rent_ref: Nullable<string>;
   rent_cost: Nullable<Amount>;
   fencing_token: Nullable<number>;
@@ -95,7 +94,6 @@ export interface SweepPlanJson {
     readonly destination: 'COLD' | 'HOT';
   }[];
   readonly toCold: readonly { readonly symbol: string; readonly amount: string; readonly cost?: string }[];
-  /** Number of waiting assets by reason. */
   readonly waiting: Readonly<Record<string, number>>;
 }
 

@@ -33,10 +33,9 @@ import type {
 
 /** numeric(78,0): base units. */
 type Amount = bigint;
-/** Has a default; few writers set it. */
+/** Few writers set it. */
 type Defaulted<T> = Generated<T>;
 type Nullable<T> = T | null;
-/** bigint generated always as identity. */
 type Identity = ColumnType<number, never, never>;
 type Jsonb<T extends object> = JSONColumnType<T, string | undefined, string>;
 

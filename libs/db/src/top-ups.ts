@@ -55,7 +55,6 @@ export function readTopUp(
   return { ref, chain, symbol, amountBaseUnits: amount.value, isCoinForFees };
 }
 
-/** The configured token, or the native coin if it is not one. */
 function assetOf(
   network: NetworkConfig,
   symbol: string,

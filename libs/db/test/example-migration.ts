@@ -3,7 +3,7 @@ import { MIGRATIONS, readMigrations, type Migration } from '../src/migrations.ts
 /** The services of an upgrade start on these. */
 export const BASELINE = MIGRATIONS.slice(0, 1);
 
-/** Includes an example with steps, so that there is always a migration to upgrade to. */
+/** An example with steps, so that there is always a migration to upgrade to. */
 export const WITH_EXAMPLE: readonly Migration[] = [
   ...MIGRATIONS,
   ...readMigrations(new URL('./example-migration/', import.meta.url)),

@@ -30,7 +30,6 @@ interface Rights {
 }
 const ALL: Columns = '*';
 const READ: Rights = { select: ALL };
-/** All columns except the time of writing, which the database sets. */
 const NOTIFICATION: Columns = [
   'event_id',
   'merchant_id',
@@ -122,7 +121,6 @@ const SCANNER: Record<string, Rights> = {
   own_transaction_fate: { select: ALL, insert: ALL, update: ALL },
   chain_status: { select: ALL, insert: ALL, update: ALL },
 };
-/** Only families without nonces. */
 const FOREIGN: Record<string, Rights> = {
   foreign_transaction: { select: ALL, insert: ALL },
   foreign_transfer: { select: ALL, insert: ALL },

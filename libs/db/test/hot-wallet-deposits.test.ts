@@ -25,7 +25,6 @@ afterAll(async () => {
 });
 
 let symbols = 0;
-/** Each transfer has a token of its own. */
 function arrives(overrides: Parameters<typeof aTransfer>[2] = {}): Promise<TransferRow> {
   const token = { symbol: `T${(symbols += 1)}`, contract_address: anEvmAddress() };
   return aTransfer(

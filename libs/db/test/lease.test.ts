@@ -294,7 +294,6 @@ describe('presence', () => {
   });
 });
 
-/** Waits until the condition is true in the database. */
 async function untilTrue(question: ReturnType<typeof sql>): Promise<void> {
   for (;;) {
     const { rows } = await question.execute(admin.kysely);

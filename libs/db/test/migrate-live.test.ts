@@ -33,7 +33,6 @@ async function connect(connectionString = url): Promise<pg.Client> {
   return client;
 }
 
-/** A UUID of version 7. */
 function newId(): string {
   const time = Date.now().toString(16).padStart(12, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;

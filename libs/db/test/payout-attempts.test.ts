@@ -239,7 +239,6 @@ test('only the signer writes attempts', async () => {
 
 describe('attempt bounded by epochs', () => {
   const SUI = { chain: 'SUI_TEST', family: 'SUI', symbol: 'USDC' } as const;
-  /** `null`: a block without an epoch. */
   const verified = (epoch: number | null) =>
     sql`
       insert into chain_cursor (chain, family, head_height, head_hash, head_time, finalized_height, seen_height, seen_hash,

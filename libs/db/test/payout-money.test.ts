@@ -54,7 +54,6 @@ async function settleKeys(database: Database, orderPks: readonly string[]): Prom
   return rows;
 }
 
-/** By kind of account. */
 async function ledgerSums(order: Pick<OrderRow, 'order_pk'>): Promise<Record<string, bigint>> {
   const { rows } = await sql<{ kind: LedgerAccountKind; amount: bigint }>`
     select a.kind, sum(p.amount) as amount from ledger_transaction t join ledger_posting p using (ledger_tx_id)

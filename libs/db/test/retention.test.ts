@@ -31,7 +31,6 @@ afterEach(async () => {
 const HOUR = 3_600;
 const DAY = 24 * HOUR;
 const noWork = (): Promise<void> => Promise.resolve();
-/** A UUID of version 7. */
 function idOf(secondsAgo: number): string {
   const time = Math.floor(Date.now() - secondsAgo * 1_000)
     .toString(16)
@@ -189,7 +188,6 @@ describe('delivery attempts', () => {
     );
     expect(rows.map((row) => row.event_id)).toEqual([young]);
     expect(await partitions('delivery_attempt')).toHaveLength(5);
-    // A replay of the old callback is still recorded.
     await anAttempt(webhook.kysely, old);
     expect(await partitionOf('delivery_attempt', old)).toBe('delivery_attempt_default');
     await expect(rollDeliveryAttempts(tracker.kysely, DAY)).rejects.toMatchObject({

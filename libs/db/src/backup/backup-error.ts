@@ -3,7 +3,6 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 export type BackupErrorCode =
   /** The database does not belong to a gateway of this version, or contains objects that a backup cannot keep. */
   | 'BACKUP_NOT_POSSIBLE'
-  /** A file is missing or was changed. */
   | 'BACKUP_DAMAGED'
   /** A newer version wrote the backup, or its migrations differ from those of this version. */
   | 'BACKUP_OF_ANOTHER_VERSION'

@@ -4,7 +4,6 @@ import { backupError } from './backup-error.ts';
 
 export interface KeptTable {
   readonly name: string;
-  /** In their order, without computed columns. */
   readonly columns: readonly string[];
 }
 

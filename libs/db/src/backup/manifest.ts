@@ -10,7 +10,6 @@ export interface Manifest {
   readonly takenAt: string;
   readonly gatewayVersion: string;
   readonly postgresVersion: string;
-  /** With the checksums of `schema_migration`. */
   readonly migrations: readonly { readonly name: string; readonly checksum: string }[];
   readonly tables: readonly TableEntry[];
   readonly sequences: readonly SequenceEntry[];
@@ -37,7 +36,6 @@ export interface SequenceEntry {
 export interface FamilyMarks {
   /** All lower indexes may have been assigned. Read after the snapshot, so never too low. */
   readonly nextIndex: number;
-  /** Maximum number of addresses assigned within one hour. */
   readonly peakPerHour: number;
 }
 
