@@ -6,7 +6,6 @@ export const CHAIN_STATES = ['STARTING', 'RUNNING', 'FAILING', 'PAUSED', 'LEFT_O
  */
 export type ChainState = (typeof CHAIN_STATES)[number];
 
-/** Shared by `/readyz`, the ops API and the CLI. */
 export interface ChainStatus {
   readonly state: ChainState;
   readonly reason: string | null;

@@ -25,7 +25,7 @@ export const CHAINS = {
 >;
 
 export type Chain = keyof typeof CHAINS;
-/** Their wallets have different keys. */
+/** Main and test wallets have different keys. */
 export const NETWORK_KINDS = ['main', 'test'] as const;
 export type NetworkKind = (typeof NETWORK_KINDS)[number];
 export const CHAIN_VALUES = Object.keys(CHAINS) as readonly Chain[];

@@ -6,13 +6,13 @@ interface Cutoff {
   readonly cutoffSeconds: number;
 }
 
-/** A transfer of the order's own token, on its own chain, to its deposit address. */
+/** In the order's own token, on its own chain, to its deposit address. */
 export interface TransferFact {
   readonly transferId: number;
   readonly txHash: string;
   readonly amount: BaseUnits;
   readonly state: TransferState;
-  /** Of the earliest block that held it, so that a reorganisation does not make it late (docs/api.md section 5). */
+  /** The earliest block that held it, so that a reorganisation does not make it late (docs/api.md section 5). */
   readonly firstBlockTimeSeconds: number;
   readonly deepEnough: boolean;
   /** Completely or in part, also in flight. No part of it pays the order. */
@@ -25,7 +25,7 @@ export interface CollectionSums {
   readonly arrived: BaseUnits;
   /** In time, not refunded. Pays the order. */
   readonly detected: BaseUnits;
-  /** Part of `detected` that is deep enough. */
+  /** The part of `detected` that is deep enough. */
   readonly confirmed: BaseUnits;
   /** Verified at any time, refunded or not. */
   readonly verified: BaseUnits;
@@ -76,7 +76,6 @@ export interface CountedSums {
   readonly inTime: BaseUnits;
   readonly verifiedInTime: BaseUnits;
   readonly verifiedLate: BaseUnits;
-  /** Part of `verifiedInTime` that is not deep enough. */
   readonly shallow: BaseUnits;
   readonly away: boolean;
 }

@@ -1,6 +1,5 @@
 /** One table maps these data to an HTTP status, another to an acknowledgement. */
 export interface GatewayErrorOptions {
-  /** True if the same call may succeed later without a correction. */
   readonly retryable: boolean;
   /** Fields for the log; never secrets. */
   readonly context?: Readonly<Record<string, unknown>>;
@@ -22,7 +21,7 @@ export class GatewayError<Code extends string = string> extends Error {
   }
 }
 
-/** Also any other error is retryable: a bug must not lose work. */
+/** An error of another class is retryable: a bug must not lose work. */
 export function isRetryable(error: unknown): boolean {
   return error instanceof GatewayError ? error.retryable : true;
 }

@@ -38,7 +38,7 @@ export function bookDeposit(receipt: Receipt, transferId: number, booking: numbe
   return entry('DEPOSIT', `deposit:${transferId}:${booking}`, receipt, 'DEPOSIT', 'SUSPENSE');
 }
 
-/** For a booked transfer that is no longer verified. */
+/** The transfer is no longer verified. */
 export function reverseDeposit(receipt: Receipt, transferId: number, booking: number): LedgerEntry {
   return entry(
     'DEPOSIT_REVERSED',
@@ -49,12 +49,12 @@ export function reverseDeposit(receipt: Receipt, transferId: number, booking: nu
   );
 }
 
-/** Of a SUCCESS order. The reference permits it once per order. */
+/** The order is a SUCCESS. The reference permits one credit per order. */
 export function creditOrder(receipt: Receipt): LedgerEntry {
   return entry('CREDIT', `credit:${receipt.orderPk}`, receipt, 'SUSPENSE', 'MERCHANT');
 }
 
-/** For a transfer that a reorganisation removed. Precedes the reversal of its deposit. */
+/** A reorganisation removed the transfer. Precedes the reversal of its deposit. */
 export function reverseCredit(receipt: Receipt, transferId: number, booking: number): LedgerEntry {
   return entry(
     'CREDIT_REVERSED',
@@ -65,7 +65,7 @@ export function reverseCredit(receipt: Receipt, transferId: number, booking: num
   );
 }
 
-/** For a removed transfer that is verified again. Follows its new deposit. */
+/** The removed transfer is verified again. Follows its new deposit. */
 export function creditAgain(receipt: Receipt, transferId: number, booking: number): LedgerEntry {
   return entry('CREDIT', `credit-again:${transferId}:${booking}`, receipt, 'SUSPENSE', 'MERCHANT');
 }

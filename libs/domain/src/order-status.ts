@@ -18,10 +18,8 @@ export type PayoutStatus = (typeof PAYOUT_STATUSES)[number];
 export const COLLECTION_EVENTS = [
   /** In time, but less than the order's amount. */
   'partlyPaid',
-  /** By money that arrived in time. */
   'covered',
   'confirmed',
-  /** A reorganisation removed money; the rest does not cover the order. */
   'uncovered',
   'vanished',
   /** The chain's verified time is past the cutoff and the order is not covered. */
@@ -40,7 +38,6 @@ export const PAYOUT_EVENTS = [
   'mined',
   /** A reorganisation removed its transaction, which is sent again. */
   'reorganised',
-  /** At final depth. */
   'confirmed',
   /** Failed at final depth, proven dead, expired unsent, or refused. */
   'failed',
@@ -78,7 +75,6 @@ export const COLLECTION_TRANSITIONS: TransitionTable<CollectionStatus, Collectio
   FAILED: {},
 };
 
-/** docs/api.md section 5. */
 export const PAYOUT_TRANSITIONS: TransitionTable<PayoutStatus, PayoutEvent> = {
   INIT: { broadcast: 'PENDING', failed: 'FAILED' },
   PENDING: { mined: 'PENDING_CONFIRMATION', failed: 'FAILED' },

@@ -479,7 +479,6 @@ interface Payment {
   readonly symbol: string;
   readonly amountBaseUnits: bigint;
   readonly sinceMs: number;
-  /** Gas of its transaction, and of the top-up before it. */
   readonly gas: bigint;
   /** `lasts`: rounds until a sweep of it has ended; `fails`: how often it fails. */
   readonly lasts: number;
@@ -494,7 +493,6 @@ interface Hour {
 
 interface Story {
   readonly payments: readonly Payment[];
-  /** Repeats; its last hour is calm. */
   readonly hours: readonly Hour[];
   readonly batchSize: number;
 }

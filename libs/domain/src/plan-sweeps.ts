@@ -25,7 +25,6 @@ export interface SweepRules {
   readonly maxRentBaseUnits?: bigint;
   /** Costs and top-ups. Absent: unknown. */
   readonly maxNativePerDayBaseUnits?: bigint;
-  /** Absent: none. */
   readonly maxRentPerDayBaseUnits?: bigint;
 }
 
@@ -71,7 +70,6 @@ export interface HotAsset {
   readonly heldBaseUnits: bigint;
   /** Undefined: no limit, but no sweep goes to it. */
   readonly floatBaseUnits: bigint | undefined;
-  /** For a transfer to cold storage. */
   readonly minAmountBaseUnits: bigint;
   /** In the native coin. Undefined while unknown, or while a transfer to cold storage runs. */
   readonly toColdCostBaseUnits: bigint | undefined;
@@ -94,7 +92,6 @@ export interface SweepFacts {
   /** Their sweep waits for a halted hot wallet and uses no place in the batch. */
   readonly placelessAddresses?: ReadonlySet<string>;
   readonly hot: readonly HotAsset[];
-  /** Money on hold does not move. */
   readonly heldSymbols: ReadonlySet<string>;
   readonly stoppedBy: 'PAUSED' | 'CHAIN_HALTED' | undefined;
   /** An operator requested a run: the minimum age does not apply to money older than `runAtMs` (absent: now). */
@@ -135,13 +132,11 @@ export interface PlannedSweep {
 }
 
 export interface SweepPlan {
-  /** Oldest money first. */
   readonly begin: readonly PlannedSweep[];
   readonly waiting: readonly { readonly asset: UnsweptAsset; readonly reason: SweepDelay }[];
   readonly toCold: readonly {
     readonly symbol: string;
     readonly amountBaseUnits: bigint;
-    /** Base units of the native coin. */
     readonly costBaseUnits: bigint;
   }[];
 }
@@ -202,7 +197,6 @@ interface Round {
   readonly gas: bigint;
   readonly lendable: bigint;
   readonly rent: bigint;
-  /** By symbol, including planned sweeps. */
   readonly held: ReadonlyMap<string, bigint>;
 }
 
@@ -299,7 +293,6 @@ function isAffordable(
   return rentBaseUnits === 0n || (rentBaseUnits <= maxRentBaseUnits && rentBaseUnits <= round.rent);
 }
 
-/** Does not depend on the cost. */
 function stopOf(facts: SweepFacts, asset: UnsweptAsset, busy: ReadonlySet<string>): SweepDelay | undefined {
   const { rules, nowMs } = facts;
   if (facts.stoppedBy !== undefined) return facts.stoppedBy;
@@ -312,7 +305,7 @@ function stopOf(facts: SweepFacts, asset: UnsweptAsset, busy: ReadonlySet<string
   return asset.amountBaseUnits < minimum && ageMs < rules.maxAgeMs ? 'TOO_SMALL' : undefined;
 }
 
-/** By cost, then top-up, then name: deterministic. */
+/** Cost, then top-up, then name: deterministic. */
 function cheapestFirst(a: SweepOption, b: SweepOption): number {
   if (a.costBaseUnits !== b.costBaseUnits) return a.costBaseUnits < b.costBaseUnits ? -1 : 1;
   if (a.topUpBaseUnits !== b.topUpBaseUnits) return a.topUpBaseUnits < b.topUpBaseUnits ? -1 : 1;
@@ -326,7 +319,6 @@ function isWorthIt(rules: SweepRules, asset: Worth, costBaseUnits: bigint): bool
   return costInAsset(rules, asset, costBaseUnits) * BPS <= asset.amountBaseUnits * BigInt(rules.maxCostBps);
 }
 
-/** Rounded up. */
 export function costInAsset(
   rules: Pick<SweepRules, 'nativePrice' | 'nativeDecimals'>,
   { isNative, decimals }: Pick<UnsweptAsset, 'isNative' | 'decimals'>,
@@ -343,7 +335,7 @@ function movedAmount(asset: UnsweptAsset, option: SweepOption): bigint {
   return staysBehind ? asset.amountBaseUnits - option.costBaseUnits : asset.amountBaseUnits;
 }
 
-/** Includes the hot wallet's present and planned balance. */
+/** Counts the hot wallet's present and planned balance. */
 export function fitsFloat(
   { hot }: Pick<SweepFacts, 'hot'>,
   { symbol }: Pick<UnsweptAsset, 'symbol'>,

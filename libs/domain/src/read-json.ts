@@ -2,7 +2,6 @@
 export type ReadJson =
   { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly mistake: string };
 
-/** End of a V8 message that contains the position. */
 const PLACE = /\(line [0-9]{1,9} column [0-9]{1,9}\)$/;
 
 /** JSON.parse's error quotes the text, maybe a misplaced passphrase: only the position is kept. */

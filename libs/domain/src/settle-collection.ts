@@ -34,10 +34,9 @@ export interface CollectionState {
   readonly owesLateCallback?: boolean;
 }
 
-/** Read in one snapshot. */
 export interface CollectionFacts {
   readonly sums: CollectionSums;
-  /** Of the chain's verified cursor. */
+  /** The block time of the chain's verified cursor. */
   readonly verifiedTimeSeconds: number;
   readonly lateCallbackAllowed: boolean;
 }
@@ -186,7 +185,6 @@ function decideConfirming(
   return settleActual(state, sums);
 }
 
-/** Without a callback. */
 function settleActual(state: CollectionState, sums: CollectionSums): CollectionStep | undefined {
   const amounts = open(sums, state.reason);
   if (amounts.detectedAmount === state.detectedAmount && amounts.actualAmount === state.actualAmount)

@@ -10,10 +10,8 @@ export const PAYOUT_REASONS = {
   transactionFailed: 'Transaction failed',
 } as const;
 
-/** Table payout. */
 export type SigningState = 'REQUESTED' | 'AUTHORISED' | 'SIGNED' | 'REFUSED' | 'EXPIRED';
 
-/** Table own_transaction_fate. */
 export type FateState = 'MINED' | 'VERIFIED' | 'ORPHANED';
 
 export interface FateFact {
@@ -23,7 +21,6 @@ export interface FateFact {
   readonly delivered: BaseUnits;
 }
 
-/** Read in one snapshot. */
 export interface PayoutFacts {
   readonly signing: SigningState;
   readonly signingReason: string | null;

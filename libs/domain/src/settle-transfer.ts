@@ -12,7 +12,6 @@ import type { CollectionStatus } from './order-status.ts';
 
 export type TransferFit = 'ORDERED' | 'WRONG_TOKEN' | 'WRONG_CHAIN';
 
-/** Table unmatched_deposit. */
 export type UnmatchedReason =
   'WRONG_TOKEN' | 'WRONG_CHAIN' | 'LATE' | 'UNDERPAID' | 'AFTER_SUCCESS' | 'ORDER_FAILED';
 
@@ -60,11 +59,10 @@ export interface BookedMoney {
   readonly amount: BaseUnits;
 }
 
-/** Table transfer_settlement. */
 export interface TransferBooking {
   /** As booked; null: none. The transaction may have changed when it was mined again. */
   readonly booked: BookedMoney | null;
-  /** Part of the references of its entries. */
+  /** The references of its entries contain this number. */
   readonly bookings: number;
   /**
    * Part of its SUCCESS order's actual amount. Survives a reorganisation until the transfer is verified as other money.
@@ -74,7 +72,6 @@ export interface TransferBooking {
 
 export interface TransferSettlement {
   readonly booking: TransferBooking;
-  /** In posting order. */
   readonly entries: readonly LedgerEntry[];
   /** A credited transfer was removed: an incident. */
   readonly creditReverted: (BookedMoney & { readonly booking: number }) | null;
@@ -93,7 +90,7 @@ export function settleBooking(
   now: {
     readonly state: TransferState;
     readonly fit: TransferFit;
-    /** By an operator, for its order, unchanged since. */
+    /** An operator accepted it for its order, and it has not changed since. */
     readonly accepted?: boolean;
   },
   held: TransferBooking,

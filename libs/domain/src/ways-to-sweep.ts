@@ -27,7 +27,6 @@ export interface SweepPrices {
 export interface SweepTerms {
   readonly prices: SweepPrices;
   readonly topUpBytes: bigint;
-  /** Undefined: no stake is lent. */
   readonly lending:
     | {
         /** Per day. */
