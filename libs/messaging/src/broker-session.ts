@@ -75,7 +75,6 @@ export async function exists(session: Session, kind: 'exchange' | 'queue', name:
 
 const abortedError = () => new Error('aborted');
 
-/** Without a signal it never settles. */
 function whenAborted(signal: AbortSignal | undefined): Promise<never> {
   const aborted = new Promise<never>((_resolve, reject) => {
     if (signal?.aborted === true) reject(abortedError());

@@ -67,7 +67,6 @@ async function tryHandling<T extends EventType>(
     });
   const end = metrics.startTimer();
   try {
-    // Turns a synchronous throw into a rejection.
     await withDeadline(handleTimeoutMs, async () => handle(envelope), timeout);
     return undefined;
   } catch (error) {

@@ -2,11 +2,7 @@ import { GatewayError, isRetryable } from '@opentill/domain/gateway-error';
 
 export type Verdict =
   /** Infrastructure is down: retry without limit and without counting. */
-  | 'wait'
-  /** This failure counts. */
-  | 'retry'
-  /** A retry cannot help, or the limit is reached. */
-  | 'dead';
+  'wait' | 'retry' | 'dead';
 
 /** Per delivery; then it becomes a dead letter. */
 export const MAX_FAILURES = 8;

@@ -6,7 +6,6 @@ import type { LinkState } from './channel-link.ts';
 import type { Broker } from './connection.ts';
 import { messagingError } from './messaging-error.ts';
 
-/** `payload` is the envelope's JSON, `eventId` its id. */
 export interface OutboundMessage {
   readonly eventId: string;
   readonly routingKey: string;
@@ -86,7 +85,6 @@ export function createPublisher(broker: Broker, options: PublisherOptions = {}):
   };
 }
 
-/** Rejects when the channel is or becomes closed. */
 async function publishOne(channel: ConfirmChannel, message: OutboundMessage): Promise<void> {
   const { eventId, routingKey, payload } = message;
   const options = { messageId: eventId, persistent: true, mandatory: true, contentType: 'application/json' };

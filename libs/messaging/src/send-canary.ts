@@ -13,7 +13,6 @@ import { messagingError } from './messaging-error.ts';
 const NAME = 'opentill.canary';
 /** Exclusive queue used as a lock: only its owner sends and receives canaries. Deleted with its connection. */
 const LOCK_QUEUE = `${NAME}.turn`;
-/** A run takes about a second. */
 const LOCK_TIMEOUT_MS = 30_000;
 const POLL_MS = 20;
 const ARRIVAL_TIMEOUT_MS = 8_000;

@@ -5,7 +5,6 @@ import { restoreTopology } from './declare-topology.ts';
 export interface TopologyKeeper {
   /** A queue, exchange or binding is missing. Returns at once. */
   missing(what: string): void;
-  /** Aborts a run in progress. */
   stop(): Promise<void>;
 }
 

@@ -8,7 +8,6 @@ export type BrokerUsersErrorCode =
 
 const REQUEST_TIMEOUT_MS = 20_000;
 
-/** Producers and consumers of the event catalog. */
 export const BROKER_SERVICES: readonly ServiceName[] = [
   ...new Set(
     EVENT_TYPES.flatMap((type) => [...EVENT_CATALOG[type].producers, ...EVENT_CATALOG[type].consumers]),

@@ -41,7 +41,6 @@ afterAll(async () => {
   rmSync(dir, { recursive: true });
 }, 60_000);
 
-/** Its consumer receives its own events. */
 async function startService() {
   const metrics = createMetrics('test');
   const database = testDatabase.open('api');

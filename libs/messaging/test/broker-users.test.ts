@@ -24,7 +24,6 @@ async function api(method: string, path: string): Promise<void> {
   await fetch(`${url.origin}/api${path}`, { method, headers: { authorization } });
 }
 
-/** Waits for the broker's confirm. */
 async function publish(service: (typeof SERVICES)[number], password: string, routingKey: string) {
   const url = new URL(server.url);
   url.username = brokerUser(service);
