@@ -15,7 +15,6 @@ export interface VariableSchema {
   readonly default?: unknown;
   readonly [keyword: string]: unknown;
 }
-/** One property per environment variable. */
 export interface ConfigSchema {
   readonly properties: Readonly<Record<string, VariableSchema>>;
   readonly required?: readonly string[];
@@ -67,7 +66,6 @@ export function readConfig<T>(schema: ConfigSchema, env: Environment): T {
   return values as T;
 }
 
-/** A URL includes its separately set password. */
 function readValue(
   name: string,
   variable: VariableSchema,

@@ -11,7 +11,6 @@ export interface CheckResult {
 export type Checks = Readonly<Record<string, () => Promise<CheckResult>>>;
 
 export interface HealthServerOptions {
-  /** 0 picks a free port. */
   readonly port: number;
   readonly host: string;
   readonly metrics: RenderedMetrics;
@@ -22,7 +21,6 @@ export interface HealthServerOptions {
 }
 
 export interface HealthServer {
-  /** The port on which the server listens. */
   start(): Promise<number>;
   /** The service is stopping: from now on /readyz answers 503. */
   drain(): void;

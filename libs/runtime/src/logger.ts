@@ -2,7 +2,6 @@ import { createLogger as createWinston, format, transports } from 'winston';
 import { redact, redactText } from './redact.ts';
 
 export const LOG_LEVELS = ['error', 'warn', 'info', 'debug'] as const;
-/** 'silent' is for tests. */
 export type LogLevel = (typeof LOG_LEVELS)[number] | 'silent';
 export type LogFields = Readonly<Record<string, unknown>>;
 

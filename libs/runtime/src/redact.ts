@@ -9,7 +9,6 @@ const MAX_DEPTH = 5;
 const MAX_ITEMS = 50;
 const MAX_TEXT = 4_000;
 
-/** Masks credentials in URLs and bounds the length. */
 export function redactText(text: string): string {
   const masked = text.replace(URL_CREDENTIALS, `$1${REDACTED}@`);
   return masked.length > MAX_TEXT ? `${masked.slice(0, MAX_TEXT)}… (${masked.length} characters)` : masked;

@@ -16,7 +16,6 @@ async function aFreePort(): Promise<number> {
   return port;
 }
 
-/** Starts a composition in its own process; resolves when it prints `ready`. */
 async function start(port: number, stop: string) {
   const module = (name: string): string => JSON.stringify(new URL(name, import.meta.url).href);
   const script = `

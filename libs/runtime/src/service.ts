@@ -92,7 +92,6 @@ export async function runService(options: ServiceOptions): Promise<void> {
   process.exit(exitCode);
 }
 
-/** Also for a service that is still starting. */
 async function stopWithin(
   timeoutMs: number,
   starting: Promise<RunningService>,

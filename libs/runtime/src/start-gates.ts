@@ -6,7 +6,6 @@ export interface StartGate<Failure> {
   admit(signal: AbortSignal): Promise<boolean>;
   /** A later answer contradicted the checks that had passed. */
   expel(failure: Failure, error: unknown): void;
-  /** The failed check; undefined while the part is not left out. */
   leftOut(): Failure | undefined;
 }
 
