@@ -27,7 +27,6 @@ const WRITTEN_AS_STANDARD_WEBHOOKS_DOES = [
 type Command = readonly [program: string, ...args: string[]];
 interface Language {
   readonly command: Command;
-  /** Shows whether the language is installed, and compiles the example if needed. */
   readonly prepare: Command;
 }
 const LANGUAGES: Readonly<Record<'node' | 'python' | 'php' | 'go' | 'java', Language>> = {

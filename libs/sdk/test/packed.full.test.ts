@@ -190,7 +190,6 @@ describe.each([
   );
 });
 
-/** Arguments: body, and the headers of its signature. */
 function callback(): readonly string[] {
   const dataText = serializeCallbackData({ orderId: 'packed-1', status: 'SUCCESS', amount: '1.00' });
   const timestampSeconds = Math.floor(Date.now() / 1000);
