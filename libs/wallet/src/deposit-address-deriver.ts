@@ -15,7 +15,6 @@ export interface DepositDeriver {
   address(family: Family, index: number): Address;
 }
 
-/** Supports the families of `codecs`. */
 export function createDepositDeriver(
   publicKeys: WalletPublicKeys,
   codecs: readonly AddressCodec[],

@@ -15,7 +15,6 @@ import { openKeystore } from './keystore.ts';
 import { requireOwnPublicKeys } from './require-own-public-keys.ts';
 import { walletError } from './wallet-error.ts';
 
-/** Keys stay in the memory of this process until `close`. */
 export interface KeystoreSigner extends DepositSigner {
   /** The seed's, to which a sealed policy is bound. Public. */
   readonly fingerprint: string;

@@ -163,7 +163,7 @@ function exists(path: string): Promise<boolean> {
   );
 }
 
-/** Prevents that a file passes for another purpose, key or version. */
+/** A file must not pass for another purpose, key or version. */
 function additionalData(version: number, purpose: string, keyId: string): Buffer {
   return Buffer.from(`${version}|${purpose}|${keyId}`, 'utf8');
 }

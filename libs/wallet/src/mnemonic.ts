@@ -4,7 +4,6 @@ import { walletError } from './wallet-error.ts';
 
 /** 24 words. */
 const ENTROPY_BITS = 256;
-/** BIP-39. */
 const WORD_COUNTS = [12, 15, 18, 21, 24];
 
 /** BIP-39: English words, lower case, single spaces. A secret. */

@@ -7,7 +7,7 @@ export function nextFileOf(path: string): string {
   return `${path}.next`;
 }
 
-/** The `.next` file only if `path` does not accept the passphrase. Throws the errors of openKeystore. */
+/** Opens the `.next` file only if `path` does not accept the passphrase. Throws the errors of openKeystore. */
 export async function openKeystoreOrNext(
   path: string,
   purpose: KeystorePurpose,

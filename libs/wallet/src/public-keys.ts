@@ -73,7 +73,6 @@ export async function writePublicKeys(path: string, keys: PublicKeys): Promise<v
   await writeFileAtomically(path, text, { mode: OWNER_AND_GROUP, replace: true });
 }
 
-/** @throws FILE_UNREADABLE, PUBLIC_KEYS_INVALID */
 export async function readPublicKeys(path: string, codecs: readonly AddressCodec[]): Promise<PublicKeys> {
   const text = await readFile(path, 'utf8').catch((cause: unknown) => {
     throw walletError('FILE_UNREADABLE', `${path} cannot be read`, { path }, cause);

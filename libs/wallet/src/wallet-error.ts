@@ -13,7 +13,6 @@ export type WalletErrorCode =
   | 'KEYSTORE_WRONG_PURPOSE'
   /** Users other than the owner can read or write it. */
   | 'FILE_TOO_OPEN'
-  /** The message lists every mistake. */
   | 'PUBLIC_KEYS_INVALID'
   /** Belongs to another seed than the keystore, or contains a foreign key or wallet. */
   | 'PUBLIC_KEYS_OF_ANOTHER_SEED'

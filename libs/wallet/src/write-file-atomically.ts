@@ -8,11 +8,10 @@ export interface WriteFileOptions {
   readonly mode: number;
   /** Without it an existing file causes FILE_EXISTS. */
   readonly replace: boolean;
-  /** Copies owner, group and permission bits. */
   readonly like?: string;
 }
 
-/** Completely and durably, or not at all: temporary file, sync, rename, sync of the directory. */
+/** Writes all or nothing, durably: temporary file, sync, rename, sync of the directory. */
 export async function writeFileAtomically(
   path: string,
   text: string,

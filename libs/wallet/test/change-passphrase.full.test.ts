@@ -56,7 +56,6 @@ async function change(
   }
 }
 
-/** As a signer opens them at start. */
 async function passphrasesOfBoth(): Promise<readonly string[]> {
   const candidates = [OLD, NEW, NEWER];
   const opens = await Promise.all(

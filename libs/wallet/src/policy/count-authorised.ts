@@ -1,10 +1,10 @@
 import type { PolicyPayout } from './policy.ts';
 
-/** Of one token on one chain, in base units. */
+/** One token on one chain, in base units. */
 export interface PolicyCounters {
   readonly hour: bigint;
   readonly day: bigint;
-  /** Of the payout's merchant, in 24 hours. */
+  /** Only the payout's merchant, in 24 hours. */
   readonly merchantDay: bigint;
 }
 

@@ -238,7 +238,6 @@ describe('approvals of a payout', () => {
     expect(decide({ ...since(HOUR_MS), policy: { ...policy, approvalWaitMs: HOUR_MS } })).toBe(
       'Approval missing',
     );
-    // Another reason takes precedence.
     expect(decide({ ...since(DAY_MS), counters: { ...NOTHING, day: 400n } })).toBe('Limit per day exceeded');
     expect(decide({ ...since(DAY_MS), payout })).toBe('AUTHORISED');
   });

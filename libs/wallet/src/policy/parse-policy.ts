@@ -16,7 +16,7 @@ import { parseSweep } from './parse-sweep.ts';
 import { readPolicyFile } from './read-policy-file.ts';
 
 export interface PolicySurroundings {
-  /** Give the decimals of amounts. */
+  /** Their tokens give the decimals of amounts. */
   readonly networks: readonly NetworkConfig[];
   readonly codecs: readonly AddressCodec[];
 }
@@ -27,7 +27,6 @@ export const APPROVAL_WAIT_HOURS = 24;
 export const MAX_ATTEMPTS_WITHOUT_DECISION = 2;
 const HOUR_MS = 3_600_000;
 
-/** Throws POLICY_INVALID with all mistakes. */
 export function parsePolicy(text: string, surroundings: PolicySurroundings): Policy {
   const file = readPolicyFile(text);
   const mistakes: string[] = [];

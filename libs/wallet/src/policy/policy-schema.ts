@@ -35,9 +35,7 @@ export interface SweepEntry {
   readonly minAgeMinutes?: number;
   readonly maxAgeHours?: number;
   readonly batchSize?: number;
-  /** TRON: delegate energy of the hot wallet's own stake. */
   readonly stake?: boolean;
-  /** TRON: buy energy from the configured seller. */
   readonly rent?: boolean;
   /** Limit per sweep. @default maxTopUp */
   readonly maxRentPerOrder?: string;

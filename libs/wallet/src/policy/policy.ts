@@ -8,10 +8,10 @@ export interface Policy {
   /** If a family has an entry, its payouts go only to these addresses. */
   readonly allow: ReadonlyMap<Family, ReadonlyMap<Address, AllowedAddress>>;
   readonly deny: ReadonlyMap<Family, ReadonlySet<Address>>;
-  /** After an allowed address's `since`. */
+  /** Counts from an allowed address's `since`. */
   readonly coolingMs: number;
   readonly approvers: readonly Approver[];
-  /** Above `approvalAboveBaseUnits`. */
+  /** Required above `approvalAboveBaseUnits`. */
   readonly approvalsRequired: number;
   /** Then the payout is refused. */
   readonly approvalWaitMs: number;
@@ -24,11 +24,9 @@ export interface ChainPolicy {
   readonly coldAddress: Address | undefined;
   /** Undefined: no sweeps. */
   readonly sweep: SweepPolicy | undefined;
-  /** By symbol as in the network file. */
   readonly assets: ReadonlyMap<string, AssetPolicy>;
 }
 
-/** Native coin in base units. */
 export interface SweepPolicy {
   /** `units` display units of a stablecoin per 10^`scale` native coins. */
   readonly nativePrice: { readonly units: bigint; readonly scale: number };

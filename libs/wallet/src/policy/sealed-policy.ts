@@ -100,7 +100,6 @@ function readSealed(secret: Uint8Array): Sealed {
   ]);
 }
 
-/** Per chain: its id, its cost caps and its tokens, one text each. */
 function surroundingsOf({ chains }: Policy, networks: readonly NetworkConfig[]): readonly string[] {
   return [...chains].flatMap(([chain, { assets }]) => {
     const network = networks.find((candidate) => candidate.chain === chain);
