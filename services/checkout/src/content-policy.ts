@@ -8,7 +8,6 @@ export interface PolicyNeeds {
   readonly style: string;
   readonly scripts: boolean;
   readonly chain: Chain | undefined;
-  /** When it is not the page's own. */
   readonly apiOrigin?: string;
 }
 

@@ -6,7 +6,6 @@ import { readTheme } from './read-theme.ts';
 const USAGE =
   'node services/checkout/dist/main.js --api https://pay.example.com --out <folder> [--theme <file>]';
 
-/** @returns the exit code */
 async function run(): Promise<number> {
   const options = { api: { type: 'string' }, out: { type: 'string' }, theme: { type: 'string' } } as const;
   const { api, out, theme } = parseArgs({ options }).values;

@@ -34,7 +34,6 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
 };
 
-/** The same path from src and from dist. */
 const BUILT_PAGE = join(import.meta.dirname, '..', 'dist', 'page');
 
 /** @throws GatewayError CHECKOUT_NOT_BUILT */

@@ -5,7 +5,6 @@ import type { PayingWallet, WalletOutcome } from './wallets/wallet.ts';
 
 export interface AskWalletDeps {
   readonly sent: SentPayments;
-  /** Undefined without an answer. */
   readonly refresh: () => Promise<CheckoutOrder | undefined>;
   readonly nowSeconds: (order: CheckoutOrder) => number;
 }

@@ -8,7 +8,7 @@ export interface Clocks {
 }
 
 export interface ClockWatch {
-  /** Since the last call. Times that the page computed are then wrong. */
+  /** True if time jumped since the last call. Times that the page computed are then wrong. */
   hasJumped(): boolean;
 }
 

@@ -4,7 +4,6 @@ import type { Asked, OrderClient } from './order-client.ts';
 
 export interface FollowDeps {
   readonly client: OrderClient;
-  /** Undefined in a browser without server-sent events. */
   readonly openStream: ((url: string) => OrderStream) | undefined;
   readonly isVisible: () => boolean;
   readonly onOrder: (order: CheckoutOrder) => void;

@@ -11,13 +11,11 @@ export interface KeepStreamDeps {
   readonly open: (() => OrderStream) | undefined;
   readonly onOrder: (order: CheckoutOrder) => void;
   readonly onSpeaking: () => void;
-  /** An active stream broke or became silent. */
   readonly onSilent: () => void;
 }
 
 export interface KeptStream {
   start(): void;
-  /** Drops further messages of the stream and opens another one. */
   renew(): void;
   isSpeaking(): boolean;
   stop(): void;

@@ -107,13 +107,12 @@ function watchTime(screen: Screen, following: Following): { checkClocks(): boole
   return { checkClocks };
 }
 
-/** On a static host: the address' parameter, else the browser's. */
+/** The page of a static host uses the address' parameter, else the browser's language. */
 function chooseLanguage(query: URLSearchParams): Language {
   const asked = query.get('lang');
   return isLanguage(asked) ? asked : preferredLanguage(navigator.languages);
 }
 
-/** For a page that was served without a language. */
 function translatePage(language: Language, say: Say): void {
   document.documentElement.lang = language;
   document.documentElement.dir = directionOf(language);

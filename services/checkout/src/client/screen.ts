@@ -54,7 +54,6 @@ interface State {
   mayPayAgain: boolean;
 }
 
-/** Uses the server's rendering functions and keeps unchanged elements in place. */
 export function createScreen(deps: ScreenDeps, first: CheckoutOrder | null): Screen {
   const state: State = {
     order: first,
@@ -125,7 +124,6 @@ export function createScreen(deps: ScreenDeps, first: CheckoutOrder | null): Scr
   };
 }
 
-/** The server's last answer plus the time since then. */
 function serverSeconds(deps: ScreenDeps, state: State, order: CheckoutOrder): number {
   return order.serverTime + Math.floor((deps.nowMs() - state.receivedAtMs) / 1000);
 }
@@ -142,7 +140,7 @@ function surroundingsOf(deps: ScreenDeps, state: State, order: CheckoutOrder): S
   return describeSurroundings({ nowSeconds, asking, notice, offline, doubtful, wallets, held, pageUrl });
 }
 
-/** The passage of time changes more than the countdown. */
+/** Time changes more than the countdown. */
 function isStale(state: State, order: CheckoutOrder, around: Surroundings): boolean {
   return (
     stateShown(order, around) !== state.shownState ||

@@ -26,7 +26,6 @@ test("holds a payment until its amount arrived or the order's time is over", () 
   // A third party's partial payment is not the wallet's payment.
   expect(sent.find(partly('249.99'), NOW)).toEqual(held);
   expect(sent.find(partly('250.00'), NOW)).toBeUndefined();
-  // A payment lost its block in a reorganisation.
   expect(sent.find(partly('40.00'), NOW)).toEqual(held);
   expect(sent.find(partly('40.00'), NOW + 1_800)).toBeUndefined();
 });

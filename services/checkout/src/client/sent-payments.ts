@@ -23,7 +23,6 @@ export interface SentPayments {
   begin(order: CheckoutOrder, wallet: { readonly id: string; readonly name: string }): AskedPayment;
   /** May be pending, until its amount arrived or the order's time is over. */
   find(order: CheckoutOrder, nowSeconds: number): HeldPayment | undefined;
-  /** Failed in a block. Only the payer may decide to send another one. */
   reverted(transaction: string): void;
   /** The order needs no payment, or the payer knows that none was sent. */
   forget(): void;
@@ -83,7 +82,6 @@ export function createSentPayments(
 }
 
 function keepOne(key: string, storage: Pick<Storage, 'getItem' | 'setItem' | 'removeItem'> | undefined) {
-  /** Used when storing fails. */
   let unstored: Kept | undefined;
   return {
     set(payment: Kept): void {

@@ -9,7 +9,6 @@ export type CheckoutOrder = PayinOrderAnswer;
 /** Each state has its own heading and advice. */
 export type CheckoutState =
   | 'waiting'
-  /** Partly paid; the rest is awaited. */
   | 'partial'
   /** It was payable at the last read and is being read again: see `stateShown`. */
   | 'checking'
@@ -17,14 +16,10 @@ export type CheckoutState =
   | 'timeOver'
   /** A payment lost its block. It usually returns in another one; sending again would pay twice. */
   | 'reorganised'
-  /** Fully paid, not deep enough yet. */
   | 'confirming'
   | 'paid'
-  /** No payment in time. */
   | 'expired'
-  /** Too little in time. */
   | 'underpaid'
-  /** Paid after the deadline. */
   | 'late'
   | 'failed';
 
@@ -48,7 +43,6 @@ export function stateOf(order: CheckoutOrder, nowSeconds: number): Exclude<Check
   }
 }
 
-/** The customer may send money now. */
 export function isPayable(state: CheckoutState): boolean {
   return state === 'waiting' || state === 'partial';
 }
@@ -57,7 +51,6 @@ export function isPayable(state: CheckoutState): boolean {
 const PAYING_SECONDS = 20;
 const PAYING_SECONDS_OF: Readonly<Partial<Record<Chain, number>>> = { ETH: 45, ETH_SEPOLIA: 45 };
 
-/** A payment sent now could be late. */
 export function isRunningOut({ chain, expiredTime }: CheckoutOrder, nowSeconds: number): boolean {
   return expiredTime - nowSeconds < (PAYING_SECONDS_OF[chain] ?? PAYING_SECONDS);
 }

@@ -12,7 +12,6 @@ export interface PageData {
   readonly apiBase: string;
   /** Null: the page chooses by its address and the browser. */
   readonly language: Language | null;
-  /** Null: the page requests it. */
   readonly order: CheckoutOrder | null;
 }
 
@@ -20,7 +19,6 @@ export interface Frame {
   readonly language: Language;
   readonly say: Say;
   readonly theme: Theme;
-  /** Complete; the policy contains its hash. */
   readonly style: string;
   /** The script and the files that it loads at once. Undefined for a page without a script. */
   readonly scripts: { readonly main: string; readonly ahead: readonly string[] } | undefined;
@@ -32,7 +30,6 @@ const LANGUAGE_PARAMETER = 'lang';
 
 const RELOAD_SECONDS = 5;
 
-/** Complete without any script. */
 export function renderOrderDocument(
   frame: Frame,
   order: CheckoutOrder,
@@ -48,7 +45,6 @@ export function renderOrderDocument(
   return renderDocument(frame, { title, head, main, data, query });
 }
 
-/** For a static host, before the page knows its order. */
 export function renderEmptyDocument(frame: Frame, data: PageData): string {
   const { say } = frame;
   const main = markup`<main data-state="loading" aria-busy="true">
@@ -108,7 +104,6 @@ function renderBrand({ name, logoUrl }: Theme): Html {
   return markup`<p class="brand">${logo}${name !== '' && markup`<bdi>${name}</bdi>`}</p>`;
 }
 
-/** Works without a script. */
 export function renderLanguages(language: Language, say: Say, query: string): Html {
   const items = LANGUAGE_VALUES.map((each) => {
     const target = new URLSearchParams(query);

@@ -41,7 +41,6 @@ export function renderOrder(order: CheckoutOrder, around: Surroundings, say: Say
   </main>`;
 }
 
-/** Of an order that is not payable. */
 function summary(order: CheckoutOrder, state: CheckoutState, say: Say): Html {
   const amount = state === 'paid' ? (order.actualAmount ?? order.amount) : order.amount;
   return markup`<div class="sum">

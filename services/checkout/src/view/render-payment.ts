@@ -12,7 +12,6 @@ import { walletApp } from './wallet-app.ts';
 
 /** Users compare only the ends of an address. */
 const ADDRESS_END_LENGTH = 6;
-/** Keeps `ERC-20` on one line. */
 const WORD_JOINER = '\u2060';
 
 export function renderPayment(order: CheckoutOrder, around: Surroundings, say: Say): Html {

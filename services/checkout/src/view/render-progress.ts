@@ -2,7 +2,6 @@ import type { Say } from '../texts/create-say.ts';
 import { type CheckoutOrder, type CheckoutState } from './checkout-order.ts';
 import { markup, type Html } from './html.ts';
 
-/** Enough characters to recognise a transaction. */
 const HASH_END_LENGTH = 6;
 const HASH_SHOWN_WHOLE = 24;
 
@@ -29,7 +28,6 @@ function confirmations({ confirmedNum, requiredConfirmations }: CheckoutOrder, s
   return say('countOf', { count, total: String(requiredConfirmations) });
 }
 
-/** For a question to the shop. */
 export function renderDetails(order: CheckoutOrder, state: CheckoutState, say: Say): Html {
   // After expiry this includes late payments.
   const received = (order.status === 'EXPIRED' ? order.actualAmount : null) ?? order.receivedAmount;

@@ -26,7 +26,6 @@ export interface Surroundings {
   /** The outcome of a wallet is unknown or overdue: the payer may confirm that the wallet did not send. */
   readonly mayPayAgain: boolean;
   readonly walletNotice: WalletNotice | null;
-  /** Null on the server. */
   readonly pageUrl: string | null;
 }
 

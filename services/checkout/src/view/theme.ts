@@ -23,7 +23,7 @@ export function themeStyle({ accent, accentDark }: Pick<Theme, 'accent' | 'accen
   return `${rule(accent)}@media(prefers-color-scheme:dark){${rule(accentDark)}}`;
 }
 
-/** The higher contrast according to WCAG 2 (relative luminance). */
+/** Compares contrasts according to WCAG 2 (relative luminance). */
 export function readableOn(colour: string): '#000' | '#fff' {
   const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
     const share = Number.parseInt(colour.slice(at, at + 2), 16) / 255;

@@ -1,6 +1,5 @@
 import type { CheckoutOrder } from '../../src/view/checkout-order.ts';
 
-/** Unpaid, 250 USDT, expires in half an hour. */
 export function anOrder(overrides: Partial<CheckoutOrder> = {}): CheckoutOrder {
   return {
     orderId: 'order-1',

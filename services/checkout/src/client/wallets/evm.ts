@@ -17,7 +17,6 @@ const ADDRESS = /^0x[0-9a-f]{40}$/i;
 /** transfer(address,uint256) of ERC-20. */
 const TRANSFER_SELECTOR = '0xa9059cbb';
 
-/** Undefined when an exact transfer is not possible. */
 export function evmTransfer(order: CheckoutOrder): EvmTransfer | undefined {
   const { baseUnits } = dueAmount(order);
   const { address, contractAddress } = order;

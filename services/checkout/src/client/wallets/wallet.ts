@@ -5,11 +5,9 @@ export type WalletOutcome =
       readonly outcome: 'SENT';
       readonly transaction?: string;
     }
-  /** The owner declined. In this and the next three cases no transfer was sent. */
+  /** The owner declined. */
   | { readonly outcome: 'REFUSED' }
-  /** The wallet did not switch the network. */
   | { readonly outcome: 'WRONG_NETWORK' }
-  /** The wallet cannot make this transfer. */
   | { readonly outcome: 'UNABLE' }
   /** The wallet did not connect, for example because it is locked; it was not asked to pay. */
   | { readonly outcome: 'NOT_READY' }
@@ -23,7 +21,7 @@ export interface PayingWallet {
   readonly icon: string | null;
   /** Exactly the amount due. Never throws. */
   pay(order: CheckoutOrder): Promise<WalletOutcome>;
-  /** By the wallet's node, in a block; false while unknown. Undefined where wallets cannot tell. Never throws. */
+  /** The wallet's node answers; false while unknown. Undefined where wallets cannot tell. Never throws. */
   readonly hasFailed?: ((transaction: string) => Promise<boolean>) | undefined;
 }
 

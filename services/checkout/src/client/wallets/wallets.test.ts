@@ -14,7 +14,6 @@ import { isRefusal, ownIcon, type PayingWallet } from './wallet.ts';
 
 const refusal = Object.assign(new Error('User rejected the request.'), { code: 4001 });
 const failure = Object.assign(new Error('internal error'), { code: -32_603 });
-/** Texts that nodes and devices use too. */
 const notRefusals = [
   failure,
   Object.assign(new Error('User rejected the request.'), { code: -32_603 }),
