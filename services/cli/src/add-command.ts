@@ -1,7 +1,6 @@
 import { Option, type Argument, type Command } from 'commander';
 import type { CliContext } from './context.ts';
 
-/** `run` receives arguments and options as typed. */
 export type AddCommand = (
   parent: Command,
   name: string,

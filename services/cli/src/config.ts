@@ -4,7 +4,7 @@ import { BROKER_SERVICES } from '@opentill/messaging/write-broker-users';
 import { readConfig, type VariableSchema } from '@opentill/runtime/config';
 import type { CliContext } from './context.ts';
 
-/** Of `opentill setup` (deploy/guides/configuration.md). */
+/** See deploy/guides/configuration.md. */
 export interface SetupEnvironment {
   readonly DATABASE_ADMIN_URL: string;
   readonly AMQP_URL?: string;
@@ -57,7 +57,7 @@ export const SETUP_CONFIG_SCHEMA = {
   },
 } as const;
 
-/** For the other commands; each needs only some of it. */
+/** Each command needs only some of it. */
 export const OPERATOR_CONFIG_SCHEMA = {
   properties: {
     OPS_URL: { type: 'string', pattern: '^https?://[^/?#@\\s]+/?$' },
@@ -70,7 +70,6 @@ export const OPERATOR_CONFIG_SCHEMA = {
   },
 } as const;
 
-/** @throws GatewayError CONFIG_INVALID if the variable is missing or malformed */
 export function requiredVariable(
   context: Pick<CliContext, 'env'>,
   name: Exclude<keyof typeof OPERATOR_CONFIG_SCHEMA.properties, 'ALLOW_HTTP_OPS'>,

@@ -12,9 +12,7 @@ export interface CliContext {
 }
 
 export type CliErrorCode =
-  /** A required variable or option is missing or wrong; the message names it. */
   | 'CLI_USAGE'
-  /** A secret has to be typed, but there is no terminal. */
   | 'NO_TERMINAL'
   /** The wallet is restored, but some balances could not be determined; the message names them. */
   | 'RECOVERY_INCOMPLETE'

@@ -20,7 +20,6 @@ export const FAMILY_CODECS: readonly AddressCodec[] = Object.values(CHAIN_FAMILI
   ({ addressCodec }) => addressCodec,
 );
 
-/** As in the database. */
 export function canonicalContract(family: Family, contract: string): TokenContract {
   return contractIn(CHAIN_FAMILIES[family].addressCodec, contract) ?? (contract as TokenContract);
 }
@@ -41,7 +40,7 @@ export interface SentPayment {
   readonly pays: { readonly contract: string | null; readonly to: string; readonly amount: bigint };
 }
 
-/** By two sources at a verified block. Omits transactions on which they do not agree. */
+/** Two sources at a verified block. Omits transactions on which they do not agree. */
 export async function readFates(
   network: NetworkConfig,
   { height }: { readonly height: number },

@@ -22,7 +22,6 @@ export function withOwnersDatabase<T>(context: CliContext, work: (db: Db) => Pro
   return withDatabase({ url, applicationName: 'opentill-restore', poolMax: 2 }, work);
 }
 
-/** 32 bytes in base64. @throws GatewayError CLI_USAGE */
 export function parseKey(base64: string): Buffer {
   const key = Buffer.from(base64, 'base64');
   if (key.length !== 32) throw usage('SECRETS_KEY must be 32 bytes in base64: openssl rand -base64 32');

@@ -14,11 +14,10 @@ import { tableLine } from './print-table.ts';
 import { OPERATOR_CONFIG_SCHEMA, requiredVariable } from './config.ts';
 import { cliError, usage, type CliContext } from './context.ts';
 
-/** Optional fields may also be undefined. */
 export type Given<I> = { readonly [K in keyof I]: object extends Pick<I, K> ? I[K] | undefined : I[K] };
 
 export interface OpsClient {
-  /** @throws GatewayError with code and message of the service's error */
+  /** @throws GatewayError with the service's code and message */
   call<O extends OperationOf<'READ' | 'ACT'>>(operation: O, input: Given<OpsInput<O>>): Promise<OpsAnswer<O>>;
   /** At most `max` elements, over several pages. */
   list<O extends OperationOf<'LIST'>>(
@@ -26,7 +25,6 @@ export interface OpsClient {
     input: Given<Omit<OpsInput<O>, 'limit' | 'cursor'>>,
     max: number,
   ): Promise<readonly OpsAnswer<O>[]>;
-  /** Throws if the file ends too early. */
   download<O extends OperationOf<'EXPORT'>>(
     operation: O,
     input: OpsInput<O>,
@@ -117,7 +115,6 @@ export async function printList<O extends OperationOf<'LIST'>>(
   for (const element of await ops.list(operation, input, max)) context.print(tableLine(cellsOf(element)));
 }
 
-/** As the catalog defines. */
 function requestOf(
   operation: OpsOperation,
   input: object,

@@ -1,4 +1,3 @@
-/** An empty or null cell becomes a dash. */
 export function tableLine(cells: readonly (string | number | boolean | null | undefined)[]): string {
   return cells
     .map((cell) => (cell === null || cell === undefined || cell === '' ? '-' : oneLine(String(cell))))

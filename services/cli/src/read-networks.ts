@@ -3,7 +3,6 @@ import { readNetworkFile } from '@opentill/contracts/read-network-file';
 import { requiredVariable } from './config.ts';
 import { usage, type CliContext } from './context.ts';
 
-/** @throws GatewayError CONFIG_INVALID, NETWORKS_… */
 export async function readNetworks(
   context: Pick<CliContext, 'env'>,
   file = requiredVariable(context, 'NETWORKS_FILE'),

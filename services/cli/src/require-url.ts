@@ -7,7 +7,6 @@ export function requireOrigin(name: string, text: string): void {
   throw usage(`${name} must be an origin, not ${text}${suggestion}`);
 }
 
-/** @throws GatewayError CLI_USAGE */
 export function requireHttpUrl(name: string, text: string): void {
   if (!isHttpUrl(text)) throw usage(`${name} must be an http or https URL, not ${text}.`);
 }

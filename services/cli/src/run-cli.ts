@@ -31,7 +31,6 @@ function isSystemError(error: unknown): boolean {
   return typeof error === 'object' && error !== null && 'syscall' in error;
 }
 
-/** Followed by causes that add information. */
 function describe(error: unknown): string {
   const parts: string[] = [];
   for (let cause = error as Partial<AggregateError> | undefined; cause; cause = cause.cause as typeof cause) {

@@ -117,7 +117,6 @@ afterAll(async () => {
 
 const ofRow = { chain: 'ETH_SEPOLIA', source_address: HOT_WALLET } as const;
 
-/** Rows of every kind, with every special character that text may contain. */
 async function populate(db: Db): Promise<void> {
   const { merchantId } = await aMerchant(db, { name: 'Tab\there, line\nend, back\\slash, \\N and “Grüße”' });
   await aChainCursor(db, { seen_height: 90, verified_height: 80, head_height: 92 });
@@ -151,7 +150,6 @@ async function populate(db: Db): Promise<void> {
     );
 }
 
-/** As text, by table, without rows that a restore changes. */
 async function contentsOf(db: Db): Promise<Map<string, string>> {
   const { rows } = await sql<{ name: string; columns: string }>`
     select c.oid::regclass::text as name, (select string_agg(quote_ident(a.attname), ', ' order by a.attnum) from pg_attribute a

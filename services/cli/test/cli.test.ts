@@ -93,7 +93,6 @@ async function opentill(args: readonly string[], options: RunOptions = {}): Prom
   return { code, out, errors };
 }
 
-/** A single line on standard error. */
 function expectRefusal(run: Run, code: 1 | 75, words: RegExp): void {
   expect(run.errors).toHaveLength(1);
   expect(run.errors[0]).toMatch(words);
@@ -573,7 +572,6 @@ describe('opentill rescan', () => {
   });
 });
 
-/** Each delivered at its second attempt. */
 async function createOrderWithCallbacks(count: number, overrides: Parameters<typeof aCollection>[1] = {}) {
   const order = await aCollection(admin.kysely, overrides);
   const events: string[] = [];

@@ -25,7 +25,6 @@ async function doctor(changes: Partial<NetworkConfig>) {
   return { findings, sources: findings.find(({ check }) => check === 'sources') };
 }
 
-/** The same server under another host name. */
 const elsewhere = (url: string): string => url.replace('127.0.0.1', 'localhost');
 
 test('warns of a single endpoint on the main network and names the consequence', async () => {

@@ -25,7 +25,6 @@ const BLOCKS = 300;
 let folder: string;
 /** Has the tokens. Mines only on demand, so that two reads see the same head at any interval. */
 let anvil: Anvil;
-/** Without tokens. */
 let other: Anvil;
 
 beforeAll(async () => {
@@ -43,7 +42,6 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A few blocks below the head. */
 async function payAndMine(): Promise<void> {
   const { rpcUrl } = anvil;
   const to = devAccount(7).address;
@@ -85,7 +83,6 @@ interface Examined {
   readonly code: number;
   readonly out: readonly string[];
   readonly errors: readonly string[];
-  /** For any subject or a given one. */
   of(check: string, subject?: string): Finding | undefined;
 }
 
@@ -122,7 +119,6 @@ async function doctor(
 const examine = (changes: object, env: Readonly<Record<string, string>> = {}): Promise<Examined> =>
   doctor([networksFile(changes), '--json'], env);
 
-/** In front of the first chain. */
 async function throughProxy<T>(
   options: Omit<LyingRpcOptions, 'upstreamUrl' | 'seed'>,
   work: (url: string) => Promise<T>,

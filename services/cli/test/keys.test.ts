@@ -434,7 +434,6 @@ describe('opentill keys recover', () => {
       expect(rows.filter((row) => row.startsWith(`EVM,${index},`))[0]?.toLowerCase()).toContain(address);
     expect(readFileSync(files.publicKeys, 'utf8')).toBe(readFileSync(publicKeys, 'utf8'));
 
-    // The rest is found, and the unreadable chain is named.
     const chains = ['ETH', 'ETH_SEPOLIA', 'BSC_TEST'];
     const again = await opentill([...args, '--mark', 'EVM=2', '--chain', ...chains], { env });
     expectRefusal(again, 75, /incomplete: ETH was not read completely, BSC_TEST was not read completely\./);

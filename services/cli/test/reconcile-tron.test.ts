@@ -41,7 +41,6 @@ async function takeCoin(sun: bigint): Promise<void> {
   await books.mine(8);
 }
 
-/** As a sweep does: planned, signed, in a block. */
 async function topUpCoin(): Promise<void> {
   const [sweepId, orderPk, to] = [crypto.randomUUID(), crypto.randomUUID(), order.address as Address];
   await sql`insert into sweep (sweep_id, chain, family, address, symbol, contract_address, amount, destination, destination_kind, method,

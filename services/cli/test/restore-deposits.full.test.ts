@@ -15,7 +15,6 @@ const GAS = 10n ** 16n;
 
 let world: WorldOfBooks;
 let books: RestoredBooks;
-/** By their history since the backup. */
 const accounts = {
   swept: devAccount(7),
   toHot: devAccount(2),

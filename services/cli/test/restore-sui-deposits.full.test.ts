@@ -12,7 +12,6 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => books.close());
 
-/** With money as coins or as address balance. */
 async function paid(form: 'coin' | 'address'): Promise<Address> {
   const address = books.newKey();
   await aCollection(books.admin, {

@@ -8,7 +8,6 @@ import { sql } from 'kysely';
 import { CHAIN, randomAddress, openSuiBooks, USDC, type Signed, type SuiBooks } from './sui-books.ts';
 
 let books: SuiBooks;
-/** By their history before the database was restored to the backup. */
 let orders: Record<'paid' | 'unpaid' | 'landed' | 'paidAnew' | 'died', OrderRow>;
 let lost: Record<'token' | 'coin', Signed>;
 let forgotten: Record<'paid' | 'paidAnew', Signed>;

@@ -13,7 +13,6 @@ const KNOWN = randomAddress();
 const TRX = 1_000_000n;
 
 let books: TronBooks;
-/** By their history since the backup. */
 const accounts = { swept: 3, toHot: 4, brought: 5, stolen: 6, lent: 7, other: 8 } as const;
 const opentill = (line: string) => books.opentill(...line.split(' '));
 const addressOf = (name: keyof typeof accounts) => books.devnet.accounts[accounts[name]]!.address as Address;
@@ -29,7 +28,6 @@ async function pay(from: Address, to: Address, amount: bigint, isCoin = false): 
   return signed;
 }
 
-/** Sweeps the whole balance. */
 async function lend(address: Address): Promise<void> {
   const [sweepId, orderPk] = [crypto.randomUUID(), crypto.randomUUID()];
   await sql`insert into sweep (sweep_id, chain, family, address, symbol, contract_address, amount, destination, destination_kind, method,

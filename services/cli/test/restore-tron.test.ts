@@ -4,7 +4,6 @@ import { sql } from 'kysely';
 import { randomAddress, openTronBooks, USDT, type Signed, type TronBooks } from './tron-books.ts';
 
 let books: TronBooks;
-/** By their history before the database was restored to the backup. */
 let orders: Record<'paid' | 'unpaid' | 'landed' | 'paidAnew' | 'died', OrderRow>;
 let lost: Record<'token' | 'coin', Signed>;
 /** Signed by earlier processes of the signer; unknown to this database. */

@@ -13,13 +13,11 @@ import { runCli } from '../src/run-cli.ts';
 export interface RestoredBooks {
   /** Applies the changes of a restore to the current database. */
   restore(): Promise<void>;
-  /** Moves the time of the restores back. */
   age(hours: number): Promise<void>;
   opentill(...args: readonly string[]): Promise<{ code: number; out: string; errors: string }>;
   close(): void;
 }
 
-/** `networks`: contents of the network file. */
 export async function createRestoredBooks(
   { adminUrl }: { readonly adminUrl: string },
   admin: Db,
@@ -85,7 +83,6 @@ export interface StoredAttempt {
   };
 }
 
-/** In one commit, as the signer does. */
 export async function storeAttempt(admin: Db, order: OrderRow, attempt: StoredAttempt): Promise<void> {
   const { chain, family, wallet, contract, txHash, raw, cost, validity } = attempt;
   const { uniqueMs, expiresMs, reference, epochs } = validity;

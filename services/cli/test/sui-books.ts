@@ -51,7 +51,6 @@ export interface SuiBooks extends Omit<RestoredBooks, 'close'> {
   store(order: OrderRow, signed: Signed): Promise<void>;
   /** Creates one, and waits until the scanner has verified it. */
   checkpoint(): Promise<void>;
-  /** As the tracker does. */
   bookTopUps(): Promise<void>;
   /** Waits until the scanner has verified a checkpoint of the next epoch. */
   passEpoch(): Promise<void>;

@@ -47,7 +47,6 @@ export interface TronBooks extends Pick<RestoredBooks, 'age' | 'opentill'> {
 
 export const randomAddress = (): Address => addressOfShortHex(randomBytes(20).toString('hex'))!;
 
-/** @param options.takesCoin true if orders may be in TRX */
 export async function openTronBooks(
   seed: string,
   { takesCoin = true }: { readonly takesCoin?: boolean } = {},

@@ -45,7 +45,6 @@ async function opentill(...args: readonly string[]) {
 const createShop = async (callbackUrl: string | null = 'https://shop.example/callbacks') =>
   (await aMerchant(admin.kysely, { callbackUrl })).merchantId;
 
-/** One callback per element of `states`, from so many hours ago. */
 async function createOrder(merchantId: string, states: readonly string[], hoursAgo = 0) {
   const order = await aCollection(admin.kysely, { merchant_id: merchantId });
   const events: string[] = [];

@@ -66,7 +66,6 @@ export interface Reconciled {
     unasked: string;
     onChain: string | null;
   }[];
-  /** Set with --addresses. */
   readonly addresses: readonly Record<string, string>[];
   readonly chain: { addresses: number; block: { height: number } };
 }
@@ -305,7 +304,6 @@ export async function createWorldOfBooks() {
       await sql`select settle_network_fees(${fates}::jsonb)`.execute(db);
     },
 
-    /** Moves the scanner's verified cursor to the head. */
     async verified(): Promise<number> {
       const block = await rpc<{ number: string; hash: string; timestamp: string }>(
         'eth_getBlockByNumber',

@@ -14,7 +14,7 @@ async function sha256Of(path: string): Promise<string> {
   return hash.digest('hex');
 }
 
-/** In the format of `sha256sum -c`. */
+/** The format of `sha256sum -c`. */
 export async function sumsOf(directory: string, files: readonly string[]): Promise<string> {
   const lines: string[] = [];
   for (const file of files) lines.push(`${await sha256Of(join(directory, file))}  ${file}\n`);

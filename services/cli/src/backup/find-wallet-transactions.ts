@@ -25,7 +25,7 @@ export interface WalletHistory {
   ): Promise<readonly MinedTransaction[]>;
   /** Undefined if no source keeps the state of that block. */
   countAt(wallet: Address, height: number): Promise<number | undefined>;
-  /** At any source, including its pool; `silent` sources did not answer. */
+  /** The highest count of any source, with its pool; `silent` sources did not answer. */
   newestCount(wallet: Address): Promise<{ readonly highest: number; readonly silent: readonly string[] }>;
 }
 
@@ -112,7 +112,6 @@ interface Bound {
   readonly count: number | undefined;
 }
 
-/** The error of the last endpoint when none answers. */
 async function askAny(
   endpoints: readonly Endpoint[],
   requests: readonly RpcRequest[],

@@ -1,7 +1,6 @@
 /** A transaction of a held wallet that the restored database does not know. */
 export interface ForgottenPayment {
   readonly txHash: string;
-  /** Null on chains without nonces. */
   readonly nonce: number | null;
   /** Null: from the wallet to itself, without money. Undefined: no transaction that this gateway signs. */
   readonly pays: Payment | null | undefined;
@@ -9,13 +8,11 @@ export interface ForgottenPayment {
 }
 
 export interface Payment {
-  /** Null: the native coin. */
   readonly contract: string | null;
   readonly to: string;
   readonly amount: bigint;
 }
 
-/** Not final, in the restored database. */
 export interface KnownNonce {
   readonly nonce: number;
   /** Undefined: no payment was signed with it yet. */

@@ -12,7 +12,6 @@ export interface ReadSince {
   readonly notVerified: readonly string[];
 }
 
-/** Read and stored in one step. */
 const BLOCKS_PER_STEP = 200;
 
 /**

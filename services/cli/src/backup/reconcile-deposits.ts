@@ -15,7 +15,6 @@ export interface DepositState {
   readonly chain: Chain;
   /** Sentences: what has to come true, or what the operator has to correct. */
   readonly waitsFor: readonly string[];
-  /** Sweeps and their fees, in this run. */
   readonly adopted: number;
   /** Payments to a receiver that no sweep in the backup has. */
   readonly unknownReceivers: readonly StoredPayment[];
@@ -50,7 +49,7 @@ export async function reconcileDeposits(
   return { chain, waitsFor: [...waitsFor, ...outcome.waitsFor], adopted: outcome.adopted, unknownReceivers };
 }
 
-/** By transaction counts at the verified block. @returns what is still missing */
+/** @returns what is still missing */
 async function recordAddresses(
   db: Db,
   network: NetworkConfig,
@@ -92,7 +91,7 @@ async function findUnbooked(
   return count === 0 ? [] : [`the tracker to book ${count} verified transfers`];
 }
 
-/** By two sources that agree. Leaves out addresses with newer transactions, as a condition. */
+/** Two sources must agree. Leaves out addresses with newer transactions, as a condition. */
 async function readCounts(
   network: NetworkConfig,
   page: readonly Address[],

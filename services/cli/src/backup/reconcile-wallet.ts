@@ -13,7 +13,6 @@ import { takeNote } from './take-note.ts';
 import type { OpenExpiringWallet, WalletProof, WalletWork } from './wallet-state.ts';
 
 interface Proof extends WalletProof {
-  /** Every transaction is known, except those that the wallet waits for. */
   readonly isComplete: boolean;
 }
 

@@ -5,7 +5,6 @@ import { CLOCKS_DIFFER_MS, type OpenExpiringWallet } from './wallet-state.ts';
 
 const REQUEST_TIMEOUT_MS = 15_000;
 
-/** Every block is read whole from two sources. */
 export const openTronWallet: OpenExpiringWallet = ({ db, network, hold, anchor, onProgress }) => {
   const endMs = hold.restoredAt.getTime() + LANDS_WITHIN_MS + CLOCKS_DIFFER_MS;
   let readOverMs: number | null = null;

@@ -14,7 +14,6 @@ export interface WalletWork {
 }
 
 export interface AnchoredWork extends WalletWork {
-  /** The scanner has verified it since the backup. */
   readonly anchor: Anchor;
 }
 
@@ -33,14 +32,12 @@ export type OpenExpiringWallet = (work: AnchoredWork) => {
   readonly findUnsettled: () => Promise<readonly string[]>;
 };
 
-/** By the wallet's transactions since the backup. */
 export interface WalletProof {
   /** Sentences: what has to come true, or what the operator has to correct. */
   readonly waitsFor: readonly string[];
   /** Set if the wallet waits only for this chain time. */
   readonly waitsUntil: Date | undefined;
   readonly adopted: number;
-  /** Endpoints that did not report their pool. */
   readonly silent: readonly string[];
 }
 

@@ -70,7 +70,6 @@ export async function backUp(context: CliContext, options: BackupOptions): Promi
 
 type Sources = Readonly<Partial<Record<KeptFileRole, string>>>;
 
-/** From options, or from the services' environment variables. */
 function filesToKeep({ env }: CliContext, options: BackupOptions): Sources {
   const sources: Record<KeptFileRole, string | undefined> = {
     keystore: options.keystore ?? env['KEYSTORE_FILE'],

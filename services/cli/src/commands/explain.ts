@@ -8,7 +8,7 @@ const ORDER_ID = /^[A-Za-z0-9_.:~@-]{1,64}$/;
 const CHAIN_WORD = /^[A-Za-z0-9:_.-]{1,200}$/;
 const ORDERS_MAX = 100;
 
-/** By an order id, a transaction hash or an address. @throws GatewayError NOT_FOUND */
+/** Accepts an order id, a transaction hash or an address. @throws GatewayError NOT_FOUND */
 export async function explain(context: CliContext, wanted: string): Promise<void> {
   const ops = await openOps(context);
   const orderPks = await findOrders(ops, wanted);

@@ -9,7 +9,6 @@ const MERCHANTS_MAX = 10_000;
 const OVERLAP_MAX_SECONDS = 90 * 86_400;
 const MERCHANT_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** Prints token and webhook secret, once. */
 export async function createMerchant(
   context: CliContext,
   options: {
@@ -54,7 +53,6 @@ export async function printMerchants(context: CliContext): Promise<void> {
   }
 }
 
-/** Empty for a healthy endpoint. */
 function describeCallbacks(m: OpsAnswer<'getMerchant'>): string {
   const since = m.endpointSince ?? '?';
   const parts = [

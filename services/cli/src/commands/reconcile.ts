@@ -21,14 +21,15 @@ export interface ReconcileOptions {
   readonly json?: boolean;
   readonly paidOnly?: boolean;
   readonly bookGas?: boolean;
-  /** One line for each asset on each deposit address, while reading. */
   readonly addresses?: boolean;
 }
 
 /** Sums over all transfers of a large shop take longer than the services' queries. */
 const STATEMENT_TIMEOUT_MS = 120_000;
 
-/** At each chain's newest verified block. Changes no data, except with `bookGas`. @throws GatewayError BOOKS_DIFFER */
+/**
+ * Compares at each chain's newest verified block. Changes data only with `bookGas`. @throws GatewayError BOOKS_DIFFER
+ */
 export async function reconcile(context: CliContext, options: ReconcileOptions): Promise<void> {
   const file = requiredVariable(context, 'NETWORKS_FILE');
   const networks = await chooseNetworks(

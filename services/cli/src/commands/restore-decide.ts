@@ -83,7 +83,7 @@ export interface PayoutDecision {
   readonly reason: string;
 }
 
-/** For a payout that was unsigned at the backup and that no transaction has paid. */
+/** The payout was unsigned at the backup, and no transaction has paid it. */
 export async function decidePayout(
   context: CliContext,
   order: string,
@@ -108,7 +108,6 @@ async function findOnePayout(db: Db, order: string) {
   return payout;
 }
 
-/** By two sources, at a verified block. */
 async function readFate(
   context: CliContext,
   db: Db,

@@ -24,7 +24,7 @@ import { oneLine } from '../print-table.ts';
 
 export interface ReconcileRestoreOptions {
   readonly chain?: string;
-  /** In addition to those of sweeps in the backup. */
+  /** Added to the destinations of sweeps in the backup. */
   readonly cold?: readonly string[];
 }
 
@@ -100,7 +100,6 @@ async function readStates(
       );
       continue;
     }
-    // The blocks of a day take some minutes.
     const onProgress = progressPrinter(context, (height) => `${hold.chain}: read up to block ${height}`);
     found.push({ hold, network, ...(await reconcileWallet(db, network, hold, onProgress)) });
   }

@@ -32,7 +32,9 @@ const FILE_MODES: Readonly<Record<KeptFileRole, number>> = {
   networks: 0o644,
 };
 
-/** Into the empty database at DATABASE_ADMIN_URL. Wallets sign only after `restore reconcile` and `restore release`. */
+/**
+ * The database at DATABASE_ADMIN_URL must be empty. Wallets sign only after `restore reconcile` and `restore release`.
+ */
 export async function restore(context: CliContext, options: RestoreOptions): Promise<void> {
   const adminUrl = requiredVariable(context, 'DATABASE_ADMIN_URL');
   const rules = readRules(options);
@@ -112,7 +114,7 @@ async function writeCopy({ role, from, to }: Copy): Promise<void> {
   await syncFile(dirname(resolve(to)));
 }
 
-/** Of the backup's public key file, or of the machine's if keys are stored elsewhere. */
+/** The backup's public key file counts, or the machine's if keys are stored elsewhere. */
 async function walletsOf(
   context: CliContext,
   directory: string,
@@ -134,7 +136,7 @@ async function walletsOf(
   return FAMILIES.flatMap((family) => families[family].hotWallets.map((address) => ({ family, address })));
 }
 
-/** By the backup's networks, else by this machine's; `main` without a network file. */
+/** The backup's networks count, else this machine's; `main` without a network file. */
 async function kindOf(context: CliContext, directory: string, { files }: Manifest): Promise<NetworkKind> {
   const kept = files.find(({ role }) => role === 'networks');
   const file = kept === undefined ? context.env['NETWORKS_FILE'] : join(directory, kept.file);

@@ -13,7 +13,6 @@ export interface SetMerchantOptions extends Typed<
   readonly disabled?: boolean;
 }
 
-/** Changes only the given settings. @throws GatewayError CLI_USAGE, NOT_FOUND */
 export async function setMerchant(
   context: CliContext,
   merchantId: string,

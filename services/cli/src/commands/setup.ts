@@ -48,7 +48,6 @@ export async function setUp(context: CliContext): Promise<void> {
   }
 }
 
-/** `main` without NETWORKS_FILE. */
 async function kindOf(context: CliContext, { NETWORKS_FILE: file }: SetupEnvironment): Promise<NetworkKind> {
   return file === undefined ? 'main' : kindOfNetworks(await readNetworks(context, file));
 }
@@ -74,7 +73,6 @@ async function setPasswords(context: CliContext, settings: SetupEnvironment): Pr
   );
 }
 
-/** Throws CLI_USAGE for passwords without AMQP_MANAGEMENT_URL. */
 function readBrokerPasswords(settings: SetupEnvironment): Partial<Record<ServiceName, string>> {
   const passwords = passwordsOf(settings, BROKER_SERVICES, brokerPasswordVariable);
   if (Object.keys(passwords).length > 0 && settings.AMQP_MANAGEMENT_URL === undefined) {

@@ -42,7 +42,7 @@ function describeEndpoint(status: Endpoint): string {
   return status.failuresInRow === 0 ? 'ok' : `${status.failuresInRow} failures in a row`;
 }
 
-/** From any state. @throws GatewayError NOT_FOUND */
+/** Works in any state. @throws GatewayError NOT_FOUND */
 export async function enableWebhook(context: CliContext, merchantId: string): Promise<void> {
   const ops = await openOps(context);
   const { dead } = await ops.call('enableCallbackEndpoint', { merchantId });

@@ -6,9 +6,7 @@ import { addHotWallets, findHotWallets } from '../store/hot-wallets.ts';
 import { withDatabase } from '../open-database.ts';
 import { FAMILY_CODECS } from '../families.ts';
 
-export type HotWalletsErrorCode =
-  /** Main or test. */
-  'WALLETS_OF_OTHER_KIND';
+export type HotWalletsErrorCode = 'WALLETS_OF_OTHER_KIND';
 
 /**
  * Transfers to these wallets count as the operator's top-ups. Earlier wallets stay, with their payouts and balances.

@@ -14,7 +14,6 @@ export function decodeTokenSymbol(answer: unknown): string | undefined {
   return shown === '' ? undefined : shown;
 }
 
-/** The string must be the only value. */
 function stringIn(hex: string): string | undefined {
   const length = Number(`0x${hex.slice(WORD_DIGITS, 2 * WORD_DIGITS)}`);
   const from = 2 * WORD_DIGITS;

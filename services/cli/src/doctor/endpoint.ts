@@ -13,7 +13,6 @@ export interface Endpoint {
   readonly exchanges: readonly RpcExchange[];
 }
 
-/** It returned its chain id and its head. */
 export interface ReachedEndpoint extends Endpoint {
   readonly head: EvmHeader;
 }
@@ -41,7 +40,6 @@ export function openEndpoints(configs: readonly RpcEndpoint[], chainId: number):
   });
 }
 
-/** Throws a GatewayError with a ReaderErrorCode. */
 export async function readHeader(
   client: EvmClient,
   block: number | 'latest' | 'finalized',

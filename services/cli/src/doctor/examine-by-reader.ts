@@ -7,11 +7,9 @@ import type { Clock } from '@opentill/runtime/clock';
 import { checkSources } from './check-sources.ts';
 import { fail, findingOf, ok, sentence, type Finding } from './finding.ts';
 
-/** Read in the same way as by the scanner. */
 interface Endpoint {
   readonly label: string;
   readonly reader: ChainReader;
-  /** Sentences. */
   readonly missing: readonly string[];
   /** The last endpoint, if it only lacks what archives lack. */
   readonly isArchive: () => boolean;
@@ -28,7 +26,7 @@ interface Examined {
 
 /** For families whose endpoints are examined through their reader. */
 export interface FamilyExamination {
-  /** Of the file's endpoint at index `place`. It reports missing features. */
+  /** `place` is the index in the file. The reader reports missing features. */
   readonly openReader: (
     network: NetworkConfig,
     place: number,
@@ -36,10 +34,8 @@ export interface FamilyExamination {
   ) => ChainReader;
   /** By kind, each a sentence without its full stop. */
   readonly missing: Readonly<Record<string, string>>;
-  /** Accepted in the last endpoint, as an archive. */
   readonly archiveLacks?: string;
   readonly mendMissing: string;
-  /** The chain's word for a final block. */
   readonly finalWord: string;
   readonly wholeRead: string;
   /** A sentence: consequence of a single endpoint on main networks. */
@@ -192,7 +188,6 @@ async function checkBlock(
   }
 }
 
-/** At the lowest of the final heights. */
 async function compareEndpoints(
   endpoints: readonly Examined[],
   network: NetworkConfig,

@@ -16,7 +16,6 @@ export interface Deployment {
   readonly amqpUrl?: string | undefined;
 }
 
-/** Changes no data. */
 export async function examineDeployment(deployment: Deployment): Promise<readonly Finding[]> {
   const { databaseUrl, amqpUrl } = deployment;
   return [

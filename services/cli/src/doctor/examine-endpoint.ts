@@ -14,7 +14,6 @@ export interface ExaminedEndpoint extends ReachedEndpoint {
   readonly offersReceipts: boolean;
 }
 
-/** As many as the reader requests at a time. */
 const HEADERS = 20;
 /** Several nodes may serve one URL, and some may not have the newest blocks. */
 const BLOCKS_BELOW_HEAD = 2;

@@ -6,7 +6,6 @@ export type Outcome = 'ok' | 'warn' | 'fail';
 
 export interface Finding {
   readonly outcome: Outcome;
-  /** An endpoint by host and port, a token by its symbol, or the network. */
   readonly subject: string;
   readonly check: string;
   readonly detail: string;

@@ -5,7 +5,6 @@ export interface Section {
   readonly findings: readonly Finding[];
 }
 
-/** A table per section, with each correction below its row. */
 export function reportLines(sections: readonly Section[]): readonly string[] {
   return sections.flatMap(({ title, findings }) => {
     const subject = widest(findings.map((finding) => finding.subject));

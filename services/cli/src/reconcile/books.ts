@@ -13,7 +13,6 @@ export interface Asset {
   readonly isConfigured: boolean;
 }
 
-/** Ledger and chain are compared at this block. */
 export interface Anchor {
   readonly height: number;
   readonly hash: string;
@@ -22,7 +21,7 @@ export interface Anchor {
 
 export const HOT_ACCOUNTS = ['HOT_AVAILABLE', 'HOT_RESERVED', 'IN_FLIGHT', 'HOT_GAS'] as const;
 
-/** With the sum of the rows that it was booked from. Base units; a debit is positive. */
+/** `rows`: the sum of the rows that the balance was booked from. Base units; a debit is positive. */
 export interface Account {
   readonly kind: string;
   readonly symbol: string;
@@ -54,7 +53,6 @@ export interface OpenItem {
   readonly ageSeconds: number;
 }
 
-/** Read in one snapshot. */
 export interface Books {
   readonly chain: Chain;
   readonly anchor: Anchor;
@@ -89,17 +87,14 @@ export interface Doubt {
   readonly since: Date;
 }
 
-/** Undefined if two sources differ. */
 export type OnChain = bigint | undefined;
 
 /** At the anchor. */
 export interface HotOnChain {
-  /** By symbol, over all hot wallets. */
   readonly balances: ReadonlyMap<string, OnChain>;
   readonly transactions: ReadonlyMap<string, OnChain>;
 }
 
-/** Balance on the chain, and recorded movements. */
 export interface AddressReading {
   readonly address: Address;
   readonly symbol: string;

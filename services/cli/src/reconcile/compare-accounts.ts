@@ -5,7 +5,7 @@ import { shownAmount } from './shown-amount.ts';
 /** A movement that waits no longer for its booking is not a difference. */
 const BOOKED_WITHIN_SECONDS = 60;
 
-/** With itself and with the rows that it was booked from. Pure. */
+/** Compares the ledger with itself and with the rows that it was booked from. Pure. */
 export function compareAccounts(books: Books): readonly Difference[] {
   const differences: Difference[] = [];
   const known = new Set(books.assets.map(({ symbol }) => symbol));

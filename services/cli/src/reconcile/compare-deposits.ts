@@ -8,14 +8,12 @@ import { unswept } from './store/unswept-balance.ts';
 /** Blocks may come faster than usual: the suggested rescan range starts earlier by this factor. */
 const RESCAN_MARGIN = 1.25;
 
-/** On SUI without the coin for fees, because deposit addresses never receive it. Pure. */
+/** Leaves out SUI's coin for fees, because deposit addresses never receive it. Pure. */
 export function assetsOfDeposits({ assets, chain }: Books): readonly Asset[] {
   return assets.filter(({ isConfigured }) => isConfigured || familyOf(chain) !== 'SUI');
 }
 
-/**
- * By asset. `more`: excess of all addresses over the records, without `unasked`; undefined if two sources differ. Pure.
- */
+/** `more`: excess of all addresses over the records; undefined if two sources differ. Pure. */
 export function depositLines(
   books: Books,
   { more, unasked }: Pick<FoundOnAddresses, 'more' | 'unasked'>,

@@ -15,7 +15,7 @@ import { NO_MOVEMENTS, unswept } from './store/unswept-balance.ts';
 // no balance changed between them.
 
 export interface RestingDeps extends ReconcileWork {
-  /** In the order of `holdings`, at some moment between these blocks. */
+  /** In the order of `holdings`. */
   readonly balancesOf: (holdings: readonly Holding[]) => Promise<{
     readonly fromHeight: number;
     readonly toHeight: number;
@@ -30,7 +30,6 @@ export const COMPARED_WITHIN_MS = 120_000;
 export const POLL_MS = 50;
 const TRIES_PER_PAGE = 5;
 
-/** Throws CHAIN_NOT_AT_REST. */
 export async function untilVerified(
   db: Db,
   chain: string,

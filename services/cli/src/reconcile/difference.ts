@@ -1,19 +1,14 @@
 export type DifferenceKind =
-  /** The postings of an asset do not sum to zero. */
   | 'LEDGER_NOT_ZERO'
-  /** Differs from the sum of its rows. */
   | 'ACCOUNT_WRONG'
   /** The networks file does not name the asset, so the chain cannot be read. */
   | 'ASSET_UNKNOWN'
-  /** A movement waits far too long for its booking. */
   | 'BOOKING_LATE'
   /** More than the recorded movements. */
   | 'DEPOSIT_UNSEEN'
   | 'DEPOSIT_MISSING'
-  /** More than the ledger. */
   | 'HOT_WALLET_MORE'
   | 'HOT_WALLET_LESS'
-  /** Unbooked native coin for fees. */
   | 'GAS_NOT_BOOKED'
   /** The signer did not make them, or the chain lacks some that it made. */
   | 'TRANSACTIONS_FOREIGN'
@@ -21,7 +16,6 @@ export type DifferenceKind =
   | 'WALLET_IN_DOUBT'
   /** payout-signer does not derive the deposit address: a third party controls its money. */
   | 'ADDRESS_NOT_OURS'
-  /** On the same block. */
   | 'SOURCES_DISAGREE';
 
 /** Amounts in base units of the asset. */
@@ -49,7 +43,6 @@ export interface Line {
   readonly symbol: string;
   readonly what: 'deposit addresses' | 'hot wallets';
   readonly ledger: bigint;
-  /** Not booked yet; see Explanation. */
   readonly onItsWay: bigint;
   /** Native coin from third parties on deposit addresses that is not an asset of orders. */
   readonly unasked: bigint;

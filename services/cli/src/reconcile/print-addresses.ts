@@ -24,7 +24,6 @@ export function addressLine(books: Pick<Books, 'assets' | 'chain'>, reading: Add
   return `${books.chain} ${address}  ${shownParts.join(', ')}, ${end}`;
 }
 
-/** Amounts as decimal strings of base units. */
 export function addressJson(chain: Chain, reading: AddressReading): object {
   const { address, symbol, recorded, onChain, unasked, height } = reading;
   return {

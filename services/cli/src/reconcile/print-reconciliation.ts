@@ -4,7 +4,6 @@ import type { Difference, Line } from './difference.ts';
 import type { Reconciliation } from './reconciliation.ts';
 import { shownAmount } from './shown-amount.ts';
 
-/** The compared block and sums, then each difference with its possible cause. */
 export function reconciliationLines(one: Reconciliation): readonly string[] {
   const { books, heights, addresses, differences, explanations, addressesLeftOff } = one;
   const { chain, anchor } = books;
@@ -50,7 +49,7 @@ const SHOWN_ACCOUNTS: readonly (readonly [string, string])[] = [
   ['COLD', 'cold'],
 ];
 
-/** Per asset. Credit accounts are shown as positive amounts owed. */
+/** Credit accounts are shown as positive amounts owed. */
 function accountLines(books: Books): readonly string[] {
   return books.assets.flatMap(({ symbol }) => {
     const parts = SHOWN_ACCOUNTS.flatMap(([kind, words]) => {
@@ -74,7 +73,6 @@ function differenceLines(books: Books, difference: Difference): readonly string[
   return [`  DIFF  ${kind} ${subject}${size}`, `        ${detail}`, `        → ${mend}`];
 }
 
-/** Amounts as decimal strings of base units. */
 export function reconciliationJson(one: Reconciliation): object {
   const { books, heights, addresses, addressesLeftOff, lines, explanations, differences } = one;
   const { chain, anchor, accounts, unmatched, hotWallets } = books;

@@ -24,7 +24,6 @@ export interface ReconcileWork {
   /** Leaves out all deposit addresses. Their lines are then meaningless. */
   readonly hotOnly?: boolean;
   readonly onProgress: (addresses: number) => void;
-  /** Once per page. */
   readonly onRead: (readings: readonly AddressReading[]) => void;
 }
 

@@ -13,10 +13,8 @@ import { assetsOf, readAnchor } from './store/read-books.ts';
 import type { ReconcileWork } from './reconcile-chain.ts';
 import { hotBalances, NO_ADDRESSES, reconciliationOf, type Reconciliation } from './reconciliation.ts';
 
-/** At some moment between two blocks. */
 export type RestingBalances = Awaited<ReturnType<RestingDeps['balancesOf']>>;
 
-/** Reads hot wallets and ledger at the same moment. */
 export interface Meeting<R extends RestingBalances> {
   readonly read: (holdings: readonly Holding[]) => Promise<R>;
   /** After the scanner has reached the reading; undefined if everything has to be read again. */

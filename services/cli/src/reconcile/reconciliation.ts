@@ -16,9 +16,8 @@ import { NO_MOVEMENTS, unswept } from './store/unswept-balance.ts';
 export interface Reconciliation extends Comparison {
   readonly books: Books;
   readonly addresses: number;
-  /** Of the deposit addresses: the anchor, and newer ones after its state was pruned. */
+  /** The anchor, and newer blocks after its state was pruned. */
   readonly heights: readonly number[];
-  /** Differing addresses that are not listed. */
   readonly addressesLeftOff: number;
 }
 
@@ -118,7 +117,7 @@ export function readingsOf(
   );
 }
 
-/** By symbol, from balances ordered by asset, then wallet. Pure. */
+/** `balances` are ordered by asset, then wallet. Pure. */
 export function hotBalances(
   assets: readonly Pick<Asset, 'symbol'>[],
   wallets: number,
@@ -132,7 +131,6 @@ export function hotBalances(
   );
 }
 
-/** Undefined if two sources differ. */
 export function valueOf(number: StateNumber | undefined): OnChain {
   return number?.kind === 'AGREED' ? number.value : undefined;
 }

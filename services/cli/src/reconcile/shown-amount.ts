@@ -1,7 +1,7 @@
 import { formatAmount } from '@opentill/domain/money';
 import type { Books } from './books.ts';
 
-/** Signed, with its symbol; in base units if the asset is unknown. */
+/** In base units if the asset is unknown. */
 export function shownAmount(books: Pick<Books, 'assets'>, symbol: string, value: bigint): string {
   const asset = books.assets.find((one) => one.symbol === symbol);
   if (asset === undefined) return `${value} base units of ${symbol}`;

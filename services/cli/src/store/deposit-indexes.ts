@@ -2,7 +2,6 @@ import type { Db } from '@opentill/db/database';
 import type { Family } from '@opentill/domain/chains';
 import { sql } from 'kysely';
 
-/** From the stored addresses. */
 export async function readNextIndexes(db: Db): Promise<ReadonlyMap<Family, number>> {
   const { rows } = await sql<{ family: Family; next: number }>`
     select family, (max(derivation_index) + 1)::float8 as next from deposit_address group by family`.execute(
@@ -28,7 +27,7 @@ export async function readSkippedIndexes(db: Db): Promise<readonly SkippedIndexe
   return rows;
 }
 
-/** From `from` to `to` (exclusive). */
+/** `to` is exclusive. */
 export async function readKnownIndexes(
   db: Db,
   family: Family,

@@ -23,7 +23,7 @@ export async function findHotWallets(db: Db, addresses: readonly string[]): Prom
   return rows.map(({ address }) => address);
 }
 
-/** With an audit entry for new ones. @returns the new ones */
+/** Writes an audit entry for new ones. @returns the new ones */
 export async function addHotWallets(
   db: Db,
   wallets: readonly { readonly family: Family; readonly address: string }[],

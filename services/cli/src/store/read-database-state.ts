@@ -11,7 +11,6 @@ export interface DatabaseState {
   readonly roles: readonly string[];
 }
 
-/** As the operators' role or as the owner. Throws GatewayError<DatabaseErrorCode>. */
 export async function readDatabaseState(db: Db): Promise<DatabaseState> {
   const wanted = SERVICE_SCHEMAS.map((schema) => serviceRole(schema));
   const { rows } = await sql<{ role: string; version: number; roles: string[]; migrated: boolean }>`

@@ -15,7 +15,6 @@ export interface SettingsMerchant {
   readonly returnOrigins: readonly string[] | undefined;
 }
 
-/** @returns a summary in words */
 export async function writeSettingsMerchant(db: Db, settings: SettingsMerchant): Promise<string> {
   const { merchantId, key, token, webhookSecret, callbackUrl, returnOrigins } = settings;
   const stored = await db

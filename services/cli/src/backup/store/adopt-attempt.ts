@@ -70,7 +70,6 @@ interface Bounds {
   readonly uniqueMs: number;
   readonly expiresMs: number;
   readonly feeLimit: bigint;
-  /** Only on chains with epochs. */
   readonly epochs?: { readonly first: number; readonly last: number };
 }
 

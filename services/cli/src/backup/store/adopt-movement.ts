@@ -19,7 +19,7 @@ export type Moved = StoredPayment & { readonly pays: Payment };
 
 export type Work = 'SWEEP' | 'GAS_TOP_UP' | 'TO_COLD';
 
-/** One database transaction. @throws GatewayError RESTORE_NOT_RECONCILED with the condition that it waits for */
+/** @throws GatewayError RESTORE_NOT_RECONCILED with the condition that the movement waits for */
 export async function adoptMovement(
   db: Db,
   network: NetworkConfig,

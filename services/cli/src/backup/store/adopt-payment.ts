@@ -87,7 +87,7 @@ async function markAdopted(
   return row.raw;
 }
 
-/** Through the signer's states. A transaction that was sent long ago does not expire. */
+/** A transaction that was sent long ago does not expire. */
 async function markSigned(tx: Tx, orderPk: string, at: Date): Promise<void> {
   await sql`
     update payout set state = 'AUTHORISED', authorised_at = ${at}, waiting_since = null, obstacle = null, obstacle_at = null,

@@ -5,7 +5,6 @@ import { familyOf, type Chain, type Family } from '@opentill/domain/chains';
 import { sql } from 'kysely';
 import { readHotWalletAddresses } from '../../store/hot-wallets.ts';
 
-/** Where the gateway's own movements on a chain may go. */
 export interface OwnPlaces {
   readonly hot: ReadonlySet<string>;
   /** Destinations of sweeps in the backup, and addresses that the operator names. */

@@ -10,7 +10,6 @@ export interface Hold {
   readonly restoreId: string;
   readonly chain: Chain;
   readonly wallet: Address;
-  /** Verified height at the backup. */
   readonly fromHeight: number;
   /** The lost machine made all its signatures before it. */
   readonly restoredAt: Date;
@@ -43,7 +42,6 @@ export async function readHolds(db: Db | Tx, lock = false): Promise<readonly Hol
   return rows;
 }
 
-/** Not known to be permanently used. */
 export async function readOpenNonces(db: Db | Tx, { chain, wallet }: Hold): Promise<readonly KnownNonce[]> {
   const { rows } = await sql<NonceRow>`
     select n.nonce, n.state, n.purpose, n.order_pk as "orderPk", o.contract_address as contract, o.address as "to", o.amount
@@ -112,7 +110,7 @@ export async function readRaw(
   return rows[0]?.raw ?? new Uint8Array(0);
 }
 
-/** Undecided ones of one wallet, or of all; `all` includes the decided ones. */
+/** Without the decided ones unless `all`. */
 export async function readPayments(
   db: Db | Tx,
   of: { readonly hold?: Hold; readonly chain?: Chain; readonly txHash?: string; readonly all?: boolean },

@@ -56,7 +56,6 @@ export async function saveSentOnSui(
     on conflict do nothing`.execute(db);
 }
 
-/** Every transaction of the wallet up to this block is stored. */
 export async function markReadOnSui(
   db: Db,
   { restoreId, chain, wallet }: Hold,

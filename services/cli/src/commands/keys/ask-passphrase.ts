@@ -4,7 +4,7 @@ import { usage, type CliContext } from '../../context.ts';
 /** Passphrases come from a file or the terminal: other users of the machine can read arguments and environment. */
 type Asking = Pick<CliContext, 'askSecret'>;
 
-/** Asks twice. Throws CLI_USAGE, NO_TERMINAL, FILE_…. */
+/** Asks twice. */
 export async function askNewPassphrase(context: Asking, file: string | undefined): Promise<string> {
   if (file !== undefined) return readPassphraseFile(file);
   const first = await context.askSecret('New passphrase');
@@ -15,7 +15,6 @@ export async function askNewPassphrase(context: Asking, file: string | undefined
   return first;
 }
 
-/** Throws NO_TERMINAL, FILE_…. */
 export async function askPassphrase(context: Asking, file: string | undefined): Promise<string> {
   return file === undefined ? context.askSecret('Passphrase') : readPassphraseFile(file);
 }

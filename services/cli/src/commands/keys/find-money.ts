@@ -8,7 +8,7 @@ export interface FoundAddress {
   readonly family: Family;
   /** The seed has separate keys for main and test networks. */
   readonly kind: NetworkKind;
-  /** Of a deposit address; undefined for a hot wallet. */
+  /** Undefined for a hot wallet. */
   readonly index: number | undefined;
   readonly address: Address;
   readonly money: readonly Money[];
@@ -20,7 +20,6 @@ export interface Search {
   readonly deriver: Pick<DepositDeriver, 'address'>;
   readonly hotWallets: readonly Address[];
   readonly readers: readonly MoneyReader[];
-  /** Next index, as far as known. */
   readonly mark: number;
   /** Addresses to search above the mark, and above the last one with money. */
   readonly gap: number;
@@ -28,9 +27,8 @@ export interface Search {
 }
 
 export interface SearchOutcome {
-  /** Searched from 0, exclusive. */
+  /** Exclusive; the search begins at 0. */
   readonly end: number;
-  /** Chains that could not be read completely: their balances are unknown. */
   readonly failures: ReadonlyMap<Chain, GatewayError>;
 }
 

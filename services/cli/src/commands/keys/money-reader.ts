@@ -20,13 +20,12 @@ export interface Money {
   readonly displayDecimals: number;
   /** The highest that a source reports. */
   readonly amountBaseUnits: bigint;
-  /** Two sources differ at one block. */
   readonly isDisputed: boolean;
 }
 
 export interface MoneyReader {
   readonly chain: Chain;
-  /** In the order of the addresses. Throws a GatewayError with a ReaderErrorCode after a few attempts. */
+  /** In the order of the addresses. Throws a ReaderErrorCode after a few attempts. */
   read(addresses: readonly Address[]): Promise<readonly (readonly Money[])[]>;
 }
 

@@ -6,7 +6,6 @@ import type { Money } from './money-reader.ts';
 
 export interface MoneyReport {
   add(found: FoundAddress): Promise<void>;
-  /** By chain and symbol; hot wallets separately. */
   totals(): readonly string[];
   readonly disputes: number;
   close(): Promise<void>;
@@ -21,7 +20,7 @@ interface Total {
 
 const CSV_HEADER = 'family,index,address,chain,symbol,amount,disputed,keys\n';
 
-/** Prints every address, or only those with money if a CSV file receives all. Throws CLI_USAGE if the file exists. */
+/** With a CSV file, which receives all addresses, it prints only those with money. */
 export async function openMoneyReport(
   print: (line: string) => void,
   file: string | undefined,

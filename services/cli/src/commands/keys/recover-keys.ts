@@ -61,7 +61,6 @@ export async function recoverKeys(context: CliContext, options: RecoverOptions):
   }
 }
 
-/** If both files exist, checks that they belong together. */
 async function restoreWallet(context: CliContext, options: RecoverOptions): Promise<PublicKeys> {
   const { keystore, publicKeys: file, passphraseFile } = options;
   if (!((await isThere(keystore)) && (await isThere(file)))) await importKeys(context, options);

@@ -4,7 +4,6 @@ import { askNewPassphrase, askPassphrase } from './ask-passphrase.ts';
 
 export interface ReplacePassphraseOptions {
   readonly keystore: string;
-  /** False: the operator confirms that there is none. */
   readonly policy?: string | false;
   readonly passphraseFile?: string;
   readonly newPassphraseFile?: string;

@@ -53,7 +53,6 @@ export async function recoverAdministrator(
   });
 }
 
-/** Of the calling operator, or of another one. */
 export async function rotateOperator(
   context: CliContext,
   operatorId: string | undefined,

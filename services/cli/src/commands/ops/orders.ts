@@ -56,7 +56,6 @@ export interface ExportOptions {
   readonly out: string;
 }
 
-/** Writes a new file, completely or not at all. */
 async function exportCsv(
   context: CliContext,
   what: 'exportOrders' | 'exportLedger',

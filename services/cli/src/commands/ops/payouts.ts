@@ -17,7 +17,6 @@ type Payout = OpsAnswer<'getPayout'>;
 
 const STATES = ['REQUESTED', 'AUTHORISED', 'SIGNED', 'REFUSED', 'EXPIRED'] as const;
 
-/** Newest first. */
 export async function listPayouts(
   context: CliContext,
   options: Typed<'state' | 'chain' | 'merchant'> & { waiting?: boolean; stuck?: boolean; limit: string },

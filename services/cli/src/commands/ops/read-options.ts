@@ -3,7 +3,6 @@ import { usage } from '../../context.ts';
 
 const LIMIT_MAX = 10_000;
 
-/** @throws GatewayError CLI_USAGE */
 export function chainOf(text: string): Chain;
 export function chainOf(text: string | undefined): Chain | undefined;
 export function chainOf(text: string | undefined): Chain | undefined {
@@ -11,14 +10,12 @@ export function chainOf(text: string | undefined): Chain | undefined {
   throw usage(`${text} is not a chain value.`);
 }
 
-/** @throws GatewayError CLI_USAGE */
 export function readLimit(text: string): number {
   const limit = Number(text);
   if (/^[0-9]{1,5}$/.test(text) && limit > 0 && limit <= LIMIT_MAX) return limit;
   throw usage(`--limit must be a number from 1 to ${LIMIT_MAX}.`);
 }
 
-/** By default only open ones. */
 export interface ShowOptions {
   readonly all?: boolean;
   readonly chain?: string;
@@ -28,7 +25,6 @@ export function shownOf({ all, chain }: ShowOptions) {
   return { chain: chainOf(chain), open: all === true ? undefined : true };
 }
 
-/** Case-insensitive. @throws GatewayError CLI_USAGE */
 export function wordOf<const W extends readonly string[]>(option: string, text: string, words: W): W[number];
 export function wordOf<const W extends readonly string[]>(
   option: string,

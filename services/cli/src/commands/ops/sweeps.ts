@@ -114,7 +114,7 @@ export async function listUnmatched(
   ]);
 }
 
-/** For the order of the deposit's address. The tracker carries it out. */
+/** The order of the deposit's address takes it. The tracker carries it out. */
 export async function acceptUnmatched(
   context: CliContext,
   id: string,

@@ -3,7 +3,7 @@ import { type CliContext } from '../../context.ts';
 import { askNewPassphrase } from '../keys/ask-passphrase.ts';
 import { requireAbsent } from '../keys/write-wallet.ts';
 
-/** Run on the approver's own machine. @throws GatewayError CLI_USAGE, NO_TERMINAL, or a WalletErrorCode */
+/** Run it on the approver's own machine. */
 export async function initApprover(
   context: CliContext,
   options: { readonly out: string; readonly passphraseFile?: string },

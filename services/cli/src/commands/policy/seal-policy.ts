@@ -18,7 +18,7 @@ export interface SealPolicyOptions {
   readonly networksFile?: string;
 }
 
-/** The network file gives the decimals of the policy's amounts. Throws CONFIG_INVALID, NETWORKS_…. */
+/** The network file gives the decimals of the policy's amounts. */
 async function readSurroundings(
   context: CliContext,
   networksFile: string | undefined,
@@ -62,7 +62,6 @@ export async function sealPolicyFile(
   context.print('payout-signer reads it at start-up and logs this digest.');
 }
 
-/** @throws GatewayError CLI_USAGE, NO_TERMINAL, or a WalletErrorCode */
 export async function showPolicy(
   context: CliContext,
   policyFile: string,
@@ -78,7 +77,6 @@ export async function showPolicy(
   context.print(`Sealed at ${sealedAt.toISOString()}.`);
 }
 
-/** Throws CLI_USAGE if a cold address is a hot wallet of this seed. */
 function refuseHotAsCold({ chains }: Policy, keys: PublicKeys): void {
   for (const [chain, { coldAddress }] of chains) {
     const isHot = NETWORK_KINDS.some((kind) =>

@@ -3,7 +3,6 @@ import { sql, type RawBuilder } from 'kysely';
 
 type Network = Pick<NetworkConfig, 'chain' | 'family' | 'nativeSymbol'>;
 
-/** In base units, none below zero. */
 export interface DepositAsset {
   readonly received: bigint;
   /** Native coin from the hot wallet for fees. */
