@@ -20,7 +20,7 @@ function isOpsCode(code: string): code is OpsErrorCode {
   return Object.hasOwn(OPS_ERRORS, code);
 }
 
-/** Codes of the libraries, and those that clients see. */
+/** Keys: codes of the libraries. Values: codes that clients see. */
 const FOREIGN_CODES: Readonly<Record<string, OpsErrorCode>> = {
   MERCHANT_NOT_FOUND: 'NOT_FOUND',
   SECRET_CHANGE_UNDER_WAY: 'STATE_CONFLICT',
@@ -68,7 +68,6 @@ export function refusalAnswer({ code, message, retryAfterSeconds }: Refusal, req
   };
 }
 
-/** No effect if the client has disconnected. */
 export function send(response: ServerResponse, answer: Answer): void {
   if (response.headersSent || response.destroyed) return;
   const body = JSON.stringify(answer.body);

@@ -46,7 +46,6 @@ export interface OpsApp {
 
 const STOP_GRACE_MS = 6_000;
 
-/** Opens only its port. */
 export function createApp(deps: OpsAppDeps): OpsApp {
   const { database, newId, clock } = deps;
   const observe = createObserve(deps);

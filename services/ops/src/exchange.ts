@@ -4,7 +4,6 @@ import type { Operator } from '@opentill/db/operators';
 export interface Exchange {
   /** Sent as `X-Request-Id`; also in log and audit. */
   readonly requestId: string;
-  /** From performance.now(). */
   readonly startedMs: number;
   readonly clientAddress: string;
   readonly method: string;
@@ -17,7 +16,6 @@ export function keepExchange(response: Response, exchange: Exchange): void {
   response.locals['exchange'] = exchange;
 }
 
-/** The first middleware stored it. */
 export function exchangeOf(response: Response): Exchange {
   return response.locals['exchange'] as Exchange;
 }

@@ -15,13 +15,12 @@ export interface Act {
 
 export interface Done<A> {
   readonly answer: A;
-  /** Of the audit entry. Default: the first parameter of the path. */
+  /** In the audit entry. Default: the first parameter of the path. */
   readonly subject?: string;
-  /** In the audit entry, in addition to the input. */
+  /** Added to the input in the audit entry. */
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
-/** In batches, from one snapshot. */
 export type CsvRows = AsyncIterable<readonly (readonly (string | null)[])[]>;
 
 export interface CsvExport {

@@ -22,14 +22,12 @@ export interface PerformDeps {
 export interface RequestedOperation {
   readonly id: OpsOperation;
   readonly route: OpsRoute;
-  /** Validated against the route's schemas. */
   readonly input: Readonly<Record<string, unknown>>;
 }
 
 export type Work = (act: Act) => Promise<Done<unknown>>;
 
 export interface Perform {
-  /** @throws GatewayError FORBIDDEN, TOO_MANY_REQUESTS */
   requireRole(operator: Operator, route: OpsRoute): Promise<void>;
   /** One transaction of act, events and audit entry. @throws the error that rejects it, without a change */
   act(exchange: Exchange, operator: Operator, requested: RequestedOperation, work: Work): Promise<unknown>;

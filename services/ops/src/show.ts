@@ -16,7 +16,6 @@ export function orderAmount(
   return formatAmount(amount, order.decimals, order.displayDecimals);
 }
 
-/** As given, and in lower case. */
 export function spellings(word: string): string[] {
   const lower = word.toLowerCase();
   return lower === word ? [word] : [word, lower];

@@ -20,7 +20,6 @@ const STATES = {
   ANY: ['DEAD', 'DELIVERED', 'SUPERSEDED'],
 } as const satisfies Readonly<Record<string, readonly ReplayableState[]>>;
 const REPLAY_DEFAULT = 100;
-/** A timestamp as Postgres writes it, and an event id. */
 const POSITION =
   /^((\d{4}-\d\d-\d\d) (?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,6})?[+-](?:0\d|1[0-4])(?::[0-5]\d)?) ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 

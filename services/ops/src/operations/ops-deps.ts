@@ -6,7 +6,6 @@ import type { Assets } from '../assets.ts';
 /** Acts write through their own transaction. */
 export interface OpsDeps {
   readonly db: Db;
-  /** With a longer statement timeout. */
   readonly exportDb: Db;
   readonly assets: Assets;
   readonly secretsKey: Buffer;

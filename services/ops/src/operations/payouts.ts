@@ -133,7 +133,6 @@ function requireUnsigned({ state, reason }: PayoutRow): void {
   throw refuse('STATE_CONFLICT', `This payout can no longer be approved or vetoed: ${why}.`);
 }
 
-/** As the policy and the approvers check it. */
 function policyPayoutOf(row: PayoutRow): PolicyPayout {
   return {
     chain: row.chain,

@@ -53,7 +53,6 @@ export function refundHandlers({ assets, clock, newId }: OpsDeps): Pick<Handlers
   };
 }
 
-/** Undefined: the whole rest. */
 function partOf(
   inBaseUnits: string | undefined,
   shown: string | undefined,

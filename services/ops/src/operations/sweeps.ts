@@ -63,7 +63,6 @@ export function sweepHandlers({ db, assets }: OpsDeps): Pick<Handlers, SweepOper
   };
 }
 
-/** Null if the network is not configured. */
 function showCoin(assets: OpsDeps['assets'], chain: string, baseUnits: bigint): string | null {
   const network = assets.networks.find((one) => one.chain === chain);
   return network === undefined ? null : assets.display(chain, network.nativeSymbol, baseUnits);

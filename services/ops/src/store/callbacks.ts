@@ -3,7 +3,6 @@ import type { OpsAnswer, OpsInput } from '@opentill/contracts/ops/catalog';
 import type { Db } from '@opentill/db/database';
 import { dateOf, idsMadeIn } from '../page.ts';
 
-/** Newest first. */
 export async function findDeliveries(
   db: Db,
   filter: OpsInput<'listDeliveries'>,
@@ -59,7 +58,7 @@ export type ReplayableState = 'DEAD' | 'DELIVERED' | 'SUPERSEDED';
 export interface CallbackChoice {
   readonly merchantId: string | undefined;
   readonly orderId: string | undefined;
-  /** By the time of the event: `since` inclusive, `until` exclusive. */
+  /** `since` is inclusive, `until` exclusive. */
   readonly since: Date | undefined;
   readonly until: Date | undefined;
   readonly states: readonly ReplayableState[];
@@ -73,7 +72,6 @@ export interface ReplayPosition {
 
 const START: ReplayPosition = { occurredAt: '-infinity', eventId: '00000000-0000-0000-0000-000000000000' };
 
-/** Oldest first. */
 export async function chooseCallbacks(
   db: Db,
   choice: CallbackChoice,

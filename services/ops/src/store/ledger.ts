@@ -65,7 +65,6 @@ export async function findTopUps(
   return rows;
 }
 
-/** Oldest first. */
 export async function postingsOf(db: Db, orderPk: string, limit: number) {
   return db
     .selectFrom('ledger_transaction as t')

@@ -47,7 +47,6 @@ export async function readMerchant(db: Db, merchantId: string): Promise<Merchant
   return merchants(db).where('m.merchant_id', '=', merchantId).executeTakeFirst();
 }
 
-/** False if the merchant does not exist. */
 export async function updateMerchant(
   db: Db,
   merchantId: string,

@@ -1,7 +1,6 @@
 import type { Db } from '@opentill/db/database';
 import type { Chain } from '@opentill/domain/chains';
 
-/** Pause of reading, or of new sweeps. */
 export type PauseTable = 'chain_pause' | 'sweep_pause';
 
 const PAUSE = ['chain', 'operator', 'reason', 'paused_at as pausedAt'] as const;

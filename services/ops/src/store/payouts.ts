@@ -139,7 +139,6 @@ export async function insertApproval(
   return rows.length > 0;
 }
 
-/** False if one exists. */
 export async function insertVeto(
   db: Db,
   veto: { orderPk: string; operator: string; reason: string },

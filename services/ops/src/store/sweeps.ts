@@ -5,7 +5,6 @@ import type { MovementKind } from '@opentill/db/sweep-tables';
 import type { Chain } from '@opentill/domain/chains';
 import { spellings } from '../show.ts';
 
-/** Amounts as decimal strings. */
 export interface SweepMovementRow {
   readonly orderPk: string;
   readonly kind: MovementKind;
@@ -98,7 +97,6 @@ export async function readRefundable(db: Db, transferId: number) {
   return rows[0];
 }
 
-/** False if the hot wallet does not hold enough. */
 export async function refundDeposit(db: Db, refund: Readonly<Record<string, unknown>>): Promise<boolean> {
   const { rows } = await sql<{ began: boolean }>`
     select refund_deposit(${JSON.stringify(refund)}::jsonb) as began`.execute(db);

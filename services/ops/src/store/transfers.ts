@@ -62,7 +62,6 @@ export async function findTransfers(
 
 export type TransferRow = Awaited<ReturnType<typeof findTransfers>>[number];
 
-/** To the order's deposit address, oldest first. */
 export async function transfersOf(db: Db, orderPk: string, limit: number) {
   return transfers(db)
     .innerJoin('deposit_address as d', (join) =>

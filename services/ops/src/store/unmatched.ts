@@ -2,7 +2,6 @@ import { sql } from 'kysely';
 import type { Db } from '@opentill/db/database';
 import type { Chain } from '@opentill/domain/chains';
 
-/** The fields that an acceptance depends on. */
 export interface AcceptableRow {
   readonly reason: 'WRONG_TOKEN' | 'WRONG_CHAIN' | 'LATE' | 'UNDERPAID' | 'AFTER_SUCCESS' | 'ORDER_FAILED';
   readonly state: 'DETECTED' | 'VERIFIED' | 'ORPHANED';
@@ -19,7 +18,6 @@ export interface AcceptableRow {
   readonly orderSymbol: string;
   readonly orderDecimals: number;
   readonly cutoffAt: Date;
-  /** A decision waits for the tracker. */
   readonly isDecided: boolean;
 }
 

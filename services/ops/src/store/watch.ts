@@ -96,7 +96,6 @@ export async function insertHalt(
     .executeTakeFirstOrThrow();
 }
 
-/** Undefined if it was released in the meantime. */
 export async function releaseHalt(
   db: Db,
   haltId: string,
@@ -161,7 +160,6 @@ export async function insertHold(
     .executeTakeFirstOrThrow();
 }
 
-/** Undefined if it was released in the meantime. */
 export async function releaseHold(
   db: Db,
   holdId: string,
@@ -209,7 +207,6 @@ export async function readIncident(db: Db, incidentId: string): Promise<Incident
   return db.selectFrom('incident').select(INCIDENT).where('incident_id', '=', incidentId).executeTakeFirst();
 }
 
-/** Undefined if it was closed in the meantime. */
 export async function closeIncident(
   db: Db,
   incidentId: string,

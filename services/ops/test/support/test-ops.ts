@@ -83,7 +83,6 @@ const ROLE_IDS: Readonly<Record<OperatorRole, string>> = {
   ADMIN: 'ada',
 };
 
-/** Longer than a busy machine needs. */
 const PATIENCE_MS = 60_000;
 
 /** In this process, on a free port, with its own database role and an operator of each role. */
