@@ -26,7 +26,7 @@ export async function readNetworkFile(
     if (environment[name] !== undefined && environment[name] !== '') {
       throw new GatewayError<NetworkConfigErrorCode>(
         'NETWORKS_INVALID',
-        `${name} is set twice: directly and by ${variable}`,
+        `${name} is set directly and by ${variable}: remove one of them`,
         { retryable: false },
       );
     }

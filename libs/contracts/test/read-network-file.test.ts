@@ -53,7 +53,7 @@ describe('readNetworkFile', () => {
       'NETWORKS_UNREADABLE',
     ],
     [
-      'endpoints given twice',
+      'endpoints in a variable and in its file',
       () => [at('networks.json'), { ETH_RPC_URLS_FILE: at('urls'), ETH_RPC_URLS: 'https://c.example' }],
       'NETWORKS_INVALID',
     ],

@@ -132,7 +132,7 @@ async function applyMissing(
   if (isBeforeRelease(rows)) {
     throw new GatewayError<MigrationErrorCode>(
       'MIGRATION_BEFORE_RELEASE',
-      'the database was made by a version before 0.1.0, which cannot be upgraded. Begin with a new, empty database.',
+      'the database is of a version before 0.1.0, which cannot be upgraded: set up a new, empty database',
       { retryable: false },
     );
   }

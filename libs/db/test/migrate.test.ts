@@ -170,9 +170,7 @@ describe('migrate', () => {
     await expect(migrate(url)).rejects.toMatchObject({
       code: 'MIGRATION_BEFORE_RELEASE',
       retryable: false,
-      message: expect.stringMatching(
-        /version before 0\.1\.0, which cannot be upgraded\. Begin with a new, empty/,
-      ),
+      message: expect.stringMatching(/version before 0\.1\.0, which cannot be upgraded: set up a new, empty/),
     });
     expect(await tables()).toEqual(found);
     expect(await query('select name from schema_migration')).toEqual([{ name: '0001-foundations' }]);

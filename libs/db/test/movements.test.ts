@@ -402,7 +402,7 @@ describe('refund of a deposit', () => {
 });
 
 describe('two sweeps of one address', () => {
-  test('settled by one call both change its balance', async () => {
+  test('two sweeps of an address settled by one call both change its balance', async () => {
     await deposited(100n);
     const first = (await plan('SWEEP', 100n, { sweepId: await aSweep(100n) }))!;
     const taken = await sent(first);

@@ -109,10 +109,10 @@ describe('readConfig', () => {
     expect(readConfig(schema, env)).toMatchObject({ SECRETS_KEY: 'from the file ' });
   });
 
-  test('rejects a variable that is set twice, and a missing or empty file', () => {
+  test('rejects a variable next to its file, and a missing or empty file', () => {
     const both = { ...good, SECRETS_KEY_FILE: file('key2', 'long enough') };
     expect(problemsOf(both)).toEqual([
-      'SECRETS_KEY is set twice, directly and by SECRETS_KEY_FILE: remove one of them',
+      'SECRETS_KEY is set directly and by SECRETS_KEY_FILE: remove one of them',
     ]);
     const missing = { DATABASE_URL: good['DATABASE_URL'], SECRETS_KEY_FILE: join(dir, 'absent') };
     expect(problemsOf(missing)).toEqual([

@@ -107,8 +107,7 @@ function readText(
   const path =
     variable.type === 'string' && !(fileVariable in schema.properties) ? env[fileVariable] : undefined;
   if (path === undefined || path === '') return direct;
-  if (direct !== undefined)
-    throw new Error(`is set twice, directly and by ${fileVariable}: remove one of them`);
+  if (direct !== undefined) throw new Error(`is set directly and by ${fileVariable}: remove one of them`);
   let text: string;
   try {
     text = readFileSync(path, 'utf8').replace(/\r?\n$/, '');

@@ -56,7 +56,7 @@ describe('public key file', () => {
     expect(keys.main.SUI.hotWallets).toEqual([]);
   });
 
-  it('rejects a missing file', async () => {
+  it('rejects a missing public key file', async () => {
     await expect(readPublicKeys(join(dir, 'none'), codecs)).rejects.toMatchObject({
       code: 'FILE_UNREADABLE',
     });
@@ -77,7 +77,7 @@ describe('public key file', () => {
     );
   });
 
-  it('reports all mistakes at once', () => {
+  it('reports all mistakes of a public key file at once', () => {
     const address = bip32.fromSeed(seed).derivePath("m/44'/60'/1'").neutered().toBase58();
     const bad = JSON.stringify({
       format: 'other',
@@ -114,7 +114,7 @@ describe('public key file', () => {
   });
 
   it.each(['', 'null', '[]', '{}', '"x"', '{"families": null}', '{"families": {"EVM": []}}'])(
-    'refuses %p',
+    'rejects the contents %p',
     (bad) => {
       expect(() => parsePublicKeys(bad, codecs)).toThrow(
         expect.objectContaining({ code: 'PUBLIC_KEYS_INVALID' }),

@@ -47,7 +47,7 @@ describe('refuseSecretsInEnvironment', () => {
     expect(printed.replaceAll(import.meta.dirname, '')).not.toContain(value.trim().slice(0, 9));
   });
 
-  it('names all variables at once', () => {
+  it('names all variables that may contain secrets at once', () => {
     expect(() => refuseSecretsInEnvironment({ A: JUNK, B: '1', PASSPHRASE: 'x' })).toThrow(
       /in A, PASSPHRASE:/,
     );

@@ -31,7 +31,7 @@ export async function writeFileAtomically(
     await syncDirectoryOf(path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    throw walletError('FILE_EXISTS', `${path} exists already and is not overwritten`, { path }, error);
+    throw walletError('FILE_EXISTS', `${path} already exists and is not overwritten`, { path }, error);
   } finally {
     await file.close().catch(() => undefined);
     await unlink(temporary).catch(() => undefined);

@@ -288,14 +288,18 @@ describe('setup', () => {
     }
   });
 
-  it('reads secrets from files and rejects a variable that is set twice', async () => {
+  it('reads secrets from files and rejects a variable next to its file', async () => {
     const file = join(directory, 'token');
     writeFileSync(file, 'token-from-a-file-0123456789-0123456789\n');
     const env = { ...settings(), MERCHANT_TOKEN: undefined, MERCHANT_TOKEN_FILE: file, AMQP_URL: '' };
     expect(await opentill(['setup'], { env })).toMatchObject({ code: 0, errors: [] });
     expect(await settingsMerchant()).toMatchObject({ token: 'token-from-a-file-0123456789-0123456789' });
     const twice = { ...settings(), MERCHANT_TOKEN_FILE: file };
-    expectRefusal(await opentill(['setup'], { env: twice }), 1, /MERCHANT_TOKEN is set twice/);
+    expectRefusal(
+      await opentill(['setup'], { env: twice }),
+      1,
+      /MERCHANT_TOKEN is set directly and by MERCHANT_TOKEN_FILE/,
+    );
   });
 });
 
@@ -479,7 +483,7 @@ describe('opentill keys init', () => {
     expect(Buffer.from(secret)).toEqual(Buffer.from(seedOf(words)));
     rmSync(keystore);
     rmSync(publicKeys);
-    expectRefusal(await opentill(withWordsTo), 1, /words\.txt exists already and is not overwritten/);
+    expectRefusal(await opentill(withWordsTo), 1, /words\.txt already exists and is not overwritten/);
     expect(existsSync(keystore)).toBe(false);
   });
 

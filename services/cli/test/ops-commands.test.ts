@@ -74,7 +74,7 @@ describe('opentill operator', () => {
     const second = await opentill(`operator create --id other --role admin --token-file ${path('none')}`, {
       env,
     });
-    expect(second).toMatchObject({ code: 1, errors: [expect.stringMatching(/Operators exist already/)] });
+    expect(second).toMatchObject({ code: 1, errors: [expect.stringMatching(/Operators already exist/)] });
     expect(() => statSync(path('none'))).toThrow(/ENOENT/);
     const over = await opentill(`operator create --id more --role viewer --token-file ${path('token')}`, {
       env,

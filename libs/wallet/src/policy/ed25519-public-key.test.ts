@@ -27,7 +27,7 @@ describe('ed25519 public key', () => {
     ['another', P - ORDER_8],
     ['the neutral element, not canonical', P + 1n],
     ['zero, not canonical', P],
-  ])('is not %s', (_, value) => {
+  ])('rejects %s as a public key', (_, value) => {
     expect(P - ORDER_8).toBe(0x05fc536d880238b13933c6d305acdfd5f098eff289f4c345b027b2c28f95e826n);
     expect(isEd25519PublicKey(hexOf(value))).toBe(false);
   });

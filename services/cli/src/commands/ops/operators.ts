@@ -35,7 +35,7 @@ export async function createOperator(context: CliContext, options: CreateOperato
     if (role !== 'ADMIN') throw usage('The first operator must be an administrator: --role ADMIN.');
     const token = await withOpsDatabase(context, (db) => addFirstOperator(db, { operatorId, name }));
     if (token === undefined)
-      throw usage('Operators exist already: set OPS_URL and OPS_TOKEN_FILE and run this as one of them.');
+      throw usage('Operators already exist: set OPS_URL and OPS_TOKEN_FILE and run this as one of them.');
     return token;
   });
 }
