@@ -52,7 +52,7 @@ describe('an operator’s acceptance', () => {
     expect(credited.map((t) => t.transferId)).toEqual([1, 2]);
   });
 
-  test('requires received money and an EXPIRED order', () => {
+  test('accepts only an EXPIRED order that received money', () => {
     for (const transfers of [
       [],
       [{ ...late, state: 'ORPHANED' }],
@@ -84,7 +84,7 @@ describe('an operator’s refusal', () => {
     }
   });
 
-  test('is final: later transfers do not move the order', () => {
+  test('keeps a refused order FAILED after later transfers', () => {
     const { facts, state } = after(little);
     const { next } = decideByOperator(state, facts, refuse) ?? { next: state };
     const sums = sumTransfers(terms, [{ ...late, firstBlockTimeSeconds: 900 }]);

@@ -13,7 +13,7 @@ describe('parseAmount', () => {
     ['007', 0, 7n],
     ['999999999999.999999', 6, 999_999_999_999_999_999n],
     ['1', 18, 10n ** 18n],
-  ])('%s with %d decimals', (text, decimals, value) => {
+  ])('parses %s with %d decimals', (text, decimals, value) => {
     expect(parseAmount(text, decimals)).toEqual({ ok: true, value });
   });
 
@@ -75,7 +75,7 @@ describe('parseAmount', () => {
     );
   });
 
-  test('throws for no text', () => {
+  test('throws for no amount text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 40 }), decimalsOf, (text, decimals) => {
         expect(typeof parseAmount(text, decimals).ok).toBe('boolean');
@@ -94,7 +94,7 @@ describe('formatAmount', () => {
     [7n, 0, 2, '7.00'],
     [10n ** 18n, 18, 0, '1'],
     [1n, 18, 2, '0.000000000000000001'],
-  ])('%s of %d decimals, %d shown: %s', (value, decimals, displayDecimals, text) => {
+  ])('formats %s of %d decimals with at least %d shown as %s', (value, decimals, displayDecimals, text) => {
     expect(formatAmount(value, decimals, displayDecimals)).toBe(text);
   });
 

@@ -235,11 +235,11 @@ describe('planSweeps with a hot wallet', () => {
         : waiting.map(({ reason }) => reason);
     };
 
-    test('fills it at the higher cost', () => {
+    test('fills the hot wallet at the higher cost', () => {
       expect(chosen(given({ options: [DEARER] }))).toEqual([['HOT', DEARER.costBaseUnits]]);
     });
 
-    test('ignores it if the amount does not fit below the float', () => {
+    test('ignores the hot wallet if the amount does not fit below its float', () => {
       const much = { amountBaseUnits: baseUnits(251n * USDT) };
       expect(chosen(given({ options: [DEARER] }, much))).toEqual([['COLD', CHEAP.costBaseUnits]]);
     });
@@ -271,7 +271,7 @@ describe('planSweeps with a hot wallet', () => {
       const stake: SweepOption = { ...DEARER, method: 'STAKE', topUpBaseUnits: 0n, stakeBaseUnits: 10n };
       const rent: SweepOption = { ...DEARER, method: 'RENT', topUpBaseUnits: 0n, rentBaseUnits: 10n };
 
-      test('uses cold storage only if no daily budget pays for the way to it', () => {
+      test('uses cold storage only if no daily budget pays for the way to the hot wallet', () => {
         expect(chosen(given({ options: [dear] }), ofDay())).toEqual(['BUDGET']);
         const budget = withFeeMargin(DEARER.costBaseUnits) - 1n;
         const less = ofDay({ maxNativePerDayBaseUnits: budget });
@@ -310,7 +310,7 @@ describe('planSweeps with a hot wallet', () => {
       });
     });
 
-    test('fills it even if no transfer to cold storage is possible', () => {
+    test('fills the hot wallet even if no transfer to cold storage is possible', () => {
       const blocked = unswept({ options: [], obstacle: 'WOULD_FAIL', toHot: { options: [DEARER] } });
       expect(chosen(blocked)).toEqual([['HOT', DEARER.costBaseUnits]]);
     });

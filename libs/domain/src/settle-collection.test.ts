@@ -197,13 +197,13 @@ describe('settleCollection for a reorganisation', () => {
       ]);
     });
 
-    test('does not ask for it after another payment arrived meanwhile', () => {
+    test('asks for no removed payment after another one arrived', () => {
       const other = transfer(5n, { transferId: 3 });
       const { state } = history(...before, facts([four, other, { ...six, ...away }]));
       expect(state).toMatchObject({ status: 'PENDING', reason: 'Reorganised', detectedAmount: 45n });
     });
 
-    test('asks for the rest once its transaction returns with less', () => {
+    test('asks for the rest once a removed transaction returns with less', () => {
       const less = transfer(10n, { transferId: 3, txHash: six.txHash });
       const { state } = history(...before, facts([four, { ...six, ...away }, less]));
       expect(state).toMatchObject({ status: 'PENDING', reason: null, detectedAmount: 50n });
@@ -236,7 +236,7 @@ describe('settleCollection for a reorganisation', () => {
     expect(notified).toEqual(['ORDER_PENDING_CONFIRMATION', 'ORDER_SUCCESS']);
   });
 
-  test('does not change a SUCCESS', () => {
+  test('keeps an order in SUCCESS after a reorganisation', () => {
     const paid = history(facts([transfer(100n, { state: 'VERIFIED' })]));
     expect(settle(paid.state, facts([gone], CUTOFF + 99)).steps).toEqual([]);
   });

@@ -787,7 +787,7 @@ describe('acts on operators, exports and refunds', () => {
     expect(await walletOfRefund()).toBe(before);
   });
 
-  it('has tested every act of the catalog above', () => {
+  it('every act of the catalog is tested above', () => {
     const acts = OPS_OPERATIONS.filter((id) => {
       const { kind }: OpsRoute = OPS_ROUTES[id];
       return kind === 'ACT' || kind === 'EXPORT';
@@ -797,7 +797,7 @@ describe('acts on operators, exports and refunds', () => {
 });
 
 describe('an act and its audit entry', () => {
-  it('are one transaction: an act that cannot be audited has no effect', async () => {
+  it('an act that cannot be audited has no effect', async () => {
     await sql`create function no_entry() returns trigger language plpgsql as $$ begin raise exception 'full'; end $$`.execute(
       admin.kysely,
     );

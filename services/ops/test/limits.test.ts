@@ -29,7 +29,7 @@ const statusesOf = (answers: readonly Answered[]) => [
 ];
 
 describe('an operator behind the same address as an attacker', () => {
-  it('is authenticated, even with a token that was never used before', async () => {
+  it("authenticates an operator at an attacker's address, even with a new token", async () => {
     const nonsense = await guesses(30, (place) => `nonsense-${place}`);
     expect(statusesOf(nonsense)).toEqual([401, 429]);
     const wellFormed = await guesses(10, (place) => `ada.${String(place).padStart(43, 'B')}`);
@@ -42,7 +42,7 @@ describe('an operator behind the same address as an attacker', () => {
     expect((await ops.request('GET', '/v1/me', { token: token! })).status).toBe(200);
   });
 
-  it('is authenticated while many tokens are tried, because lookups are batched', async () => {
+  it('authenticates an operator while many tokens are tried, by batched lookups', async () => {
     const many = guesses(100, (place) => `ada.${String(place).padStart(43, 'C')}`);
     expect((await ops.call('getMe')).status).toBe(200);
     expect(statusesOf(await many)).toEqual([429]);
@@ -50,7 +50,7 @@ describe('an operator behind the same address as an attacker', () => {
 });
 
 describe('a viewer with many slow reads', () => {
-  it('does not delay another operator’s kill switch', async () => {
+  it("slow reads of a viewer do not delay another operator's kill switch", async () => {
     const lock = await admin.kysely.startTransaction().execute();
     await sql`lock table orders in access exclusive mode`.execute(lock);
     let reads: Answered[];

@@ -33,7 +33,7 @@ const code = (answer: { readonly body: { readonly error: { readonly code: string
   answer.body.error.code;
 
 describe('an operator token', () => {
-  it('is shown once, has 256 random bits and is stored only as a hash', async () => {
+  it('a token is shown once, has 256 random bits and is stored only as a hash', async () => {
     const { token } = await makeOperator('once', 'VIEWER');
     expect(token).toMatch(/^once\.[A-Za-z0-9_-]{43}$/);
     const row = await admin.kysely
@@ -49,7 +49,7 @@ describe('an operator token', () => {
     }
   });
 
-  it('is invalid at once after a rotation or when its operator is disabled', async () => {
+  it('a token is invalid at once after a rotation or when its operator is disabled', async () => {
     const first = await makeOperator('renewed', 'SUPPORT');
     const own = await ops.call('rotateMyToken', {}, first);
     const second = { token: own.body.data.token as string };
@@ -69,7 +69,7 @@ describe('an operator token', () => {
     expect((await ops.call('getMe', {}, third)).status).toBe(200);
   });
 
-  it('has a changed role from the next request on', async () => {
+  it('a token has a changed role from the next request on', async () => {
     const token = await makeOperator('moved', 'SUPPORT');
     const rescan = { chain: 'ETH_SEPOLIA', fromHeight: 1, toHeight: 2 };
     expect((await ops.call('requestRescan', rescan, token)).status).toBe(200);
@@ -79,7 +79,7 @@ describe('an operator token', () => {
 });
 
 describe('roles of operators', () => {
-  it('rejects a change of the own role', async () => {
+  it("rejects a change of the operator's own role", async () => {
     const token = await makeOperator('climber', 'FINANCE');
     expect(code(await ops.call('setOperator', { operatorId: 'climber', role: 'ADMIN' }, token))).toBe(
       'FORBIDDEN',

@@ -108,7 +108,7 @@ function minimalRequest(id: OpsOperation) {
 }
 
 describe('every operation', () => {
-  it('is in the table of permissions', () => {
+  it('every operation is in the table of permissions', () => {
     expect(Object.keys(MAY).toSorted()).toEqual([...OPS_OPERATIONS].toSorted());
   });
 
@@ -138,7 +138,7 @@ describe('every operation', () => {
 });
 
 describe('the audit log', () => {
-  it('has every act that was rejected for a role, and no read', async () => {
+  it('the audit log has every act that was rejected for a role, and no read', async () => {
     const entries = await admin.kysely.selectFrom('audit_entry').selectAll().execute();
     const refused = new Set(
       entries
