@@ -20,7 +20,7 @@ export interface EventData {
   'payout.changed': { orderPks: string[] };
   'fate.changed': { chain: Chain; txHashes: string[] };
   'order.decided': { orderPk: string };
-  /** Also when they are detected again in another block. */
+  /** A transfer that is detected again in another block is reported again. */
   'transfer.detected': { chain: Chain; transferIds: string[] };
   'transfer.orphaned': { chain: Chain; transferIds: string[] };
   /** The verified cursor passed `height` at `blockTimeSeconds` of chain time; these transfers are verified. */

@@ -11,7 +11,7 @@ export interface TokenConfig {
   readonly decimals: number;
   /** Minimum number of decimals (2 for USDT). */
   readonly displayDecimals: number;
-  /** Of an order, in display units; null: no limit. */
+  /** Smallest and largest order, in display units; null: no limit. */
   readonly minAmount: string | null;
   readonly maxAmount: string | null;
   /** Display units. A smaller transfer is booked, but moves an order only if it covers it. @default no limit */
@@ -101,7 +101,7 @@ export interface NetworkConfig {
   readonly enabled: boolean;
   /** EIP-155 chain id; only EVM. */
   readonly chainId?: number;
-  /** Without chain id. TRON: last four bytes of block 0's id, `0x` and hex; SUI: digest of checkpoint 0 in base58. */
+  /** TRON: last four bytes of block 0's id, `0x` and hex. SUI: digest of checkpoint 0 in base58. EVM: absent. */
   readonly genesisId?: string;
   readonly name: string;
   /** In order of preference; read with rpcEndpointsOf. */
@@ -155,7 +155,7 @@ export const ALONE_AFTER_SECONDS = 60;
 const HEAD_STALE_SECONDS_MIN = 30;
 const HEAD_STALE_BLOCKS = 20;
 
-/** As configured, or 20 block times but at least 30 s. */
+/** The configured value, or 20 block times but at least 30 s. */
 export function headStaleSecondsOf(network: Pick<NetworkConfig, 'headStaleSeconds' | 'blockTimeMs'>): number {
   const usual = Math.ceil((HEAD_STALE_BLOCKS * network.blockTimeMs) / 1_000);
   return network.headStaleSeconds ?? Math.max(HEAD_STALE_SECONDS_MIN, usual);

@@ -150,7 +150,7 @@ function tokenMistakes(network: NetworkConfig, token: TokenConfig, place: number
   const mistakes: string[] = [];
   const before = network.tokens.slice(0, place);
   const { symbol, contract, decimals } = token;
-  // By the chain, because `family` may be wrong: that is reported once and not for each token.
+  // `family` may be wrong: that is reported once and not for each token. So the chain counts.
   const family = familyOf(network.chain);
   if (before.some((other) => other.symbol.toUpperCase() === symbol.toUpperCase()))
     mistakes.push('is listed twice');

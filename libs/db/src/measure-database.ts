@@ -9,7 +9,7 @@ export async function oldestTransactionSeconds(db: Db): Promise<number | null> {
   return rows[0]?.seconds ?? null;
 }
 
-/** By `schema.table`, only above 100. Sessions report up to a second late. */
+/** Number by `schema.table`, only above 100. Sessions report up to a second late. */
 export async function deadRows(db: Db): Promise<ReadonlyMap<string, number>> {
   const { rows } = await sql<{ name: string; dead: number }>`
     select schemaname || '.' || relname as name, n_dead_tup as dead from pg_stat_user_tables

@@ -83,7 +83,7 @@ export async function upsertMerchant(db: Db, secretsKey: Buffer, merchant: Merch
     .execute();
 }
 
-/** For the gateway's own movements without an order. Never enabled, and excluded from lists. */
+/** Owns the gateway's own movements without an order. Never enabled, and excluded from lists. */
 export const GATEWAY_MERCHANT_ID = '_gateway';
 
 export async function listMerchants(db: Db): Promise<readonly MerchantSummary[]> {
@@ -122,11 +122,14 @@ export async function rotateToken(db: Db, secretsKey: Buffer, merchantId: string
 /** Plain text; shown only once. */
 export interface NewWebhookSecret {
   readonly secret: string;
-  /** From then on only the new secret signs; before it callbacks carry both signatures. Null: now. */
+  /** From this time on only the new secret signs; before it callbacks carry both signatures. Null: now. */
   readonly switchAt: Date | null;
 }
 
-/** At once, or after an overlap in which both sign. @throws GatewayError MERCHANT_NOT_FOUND, SECRET_CHANGE_UNDER_WAY */
+/**
+ * Works at once, or after an overlap in which both sign. @throws GatewayError MERCHANT_NOT_FOUND,
+ * SECRET_CHANGE_UNDER_WAY
+ */
 export async function rotateWebhookSecret(
   db: Db,
   secretsKey: Buffer,

@@ -11,7 +11,7 @@ export interface Migration {
 const FOLDER = new URL('../schema/', import.meta.url);
 const STEP = /^-- step\n/m;
 
-/** In name order: a file, split into steps at lines `-- step`, or a folder whose files form one transaction. */
+/** Sorts by name. A file is split into steps at lines `-- step`; the files of a folder form one transaction. */
 export function readMigrations(folder: URL): readonly Migration[] {
   return sqlIn(folder).map((entry) => {
     const at = new URL(entry, folder);

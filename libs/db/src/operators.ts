@@ -113,7 +113,7 @@ export async function addFirstOperator(
 }
 
 /**
- * For when no administrator has a token. The caller already has the role of ops; the audit log records the bypass.
+ * Use it when no administrator has a token. The caller already has the role of ops; the audit log records the bypass.
  * @returns the token, shown only once; undefined if there is no such operator
  */
 export async function recoverOperator(db: Db, operatorId: string): Promise<string | undefined> {
@@ -157,7 +157,7 @@ export async function writeAudit(db: Db, entry: AuditEntry): Promise<void> {
 }
 
 /**
- * For acts without the ops service. The operator is `database:` plus the session's role, which is no valid operator id.
+ * Records acts without the ops service. The operator is `database:` plus the session's role, which is no operator id.
  */
 export async function writeAuditOfDatabaseUser(
   tx: Tx,

@@ -5,7 +5,7 @@ import { SERVICE_SCHEMAS, serviceRole, type ServiceSchema } from './service-sche
 
 const SCRAM_ITERATIONS = 4096;
 
-/** As Postgres stores it (RFC 5803; pg_authid). Sent instead of the password, so that no log contains the password. */
+/** Postgres stores it like this (RFC 5803; pg_authid). Sent instead of the password, so that no log contains that. */
 export function scramVerifier(password: string, salt: Buffer = randomBytes(16)): string {
   const salted = pbkdf2Sync(password.normalize('NFKC'), salt, SCRAM_ITERATIONS, 32, 'sha256');
   const hmac = (text: string) => createHmac('sha256', salted).update(text).digest();

@@ -40,7 +40,7 @@ const NOTIFICATION: Columns = [
   'occurred_at',
 ];
 
-/** Without the sealed secrets, which ops only writes. */
+/** Excludes the sealed secrets, which ops only writes. */
 const MERCHANT_WITHOUT_SECRETS: Columns = [
   'merchant_id',
   'name',
@@ -59,7 +59,7 @@ const MERCHANT_WITHOUT_SECRETS: Columns = [
   'updated_at',
 ];
 
-/** Without the signed bytes. */
+/** Excludes the signed bytes. */
 const OWN_TRANSACTION: Columns = [
   'chain',
   'tx_hash',
@@ -77,7 +77,7 @@ const OWN_TRANSACTION: Columns = [
   'last_sent_at',
   'send_outcome',
 ];
-/** Without the signed bytes. */
+/** Excludes the signed bytes. */
 const FORGOTTEN_PAYMENT: Columns = [
   'chain',
   'tx_hash',

@@ -45,14 +45,14 @@ beforeEach(() => {
   symbol = `COIN${(coins += 1)}`;
 });
 
-/** As `reconcile --book-gas` does. */
+/** Books like `reconcile --book-gas`. */
 const bookGas = (amount: bigint, height: number, after = 0n) => {
   const ref = `${CHAIN}:gas-at-${height}-after-${after}:${symbol}`;
   return sql`select book_gas_top_up(${ref}, ${CHAIN}, ${symbol}, ${amount}::numeric)`
     .execute(ops.kysely)
     .then(() => ref);
 };
-/** As a rescan records it. */
+/** Inserts what a rescan records. */
 const scanned = (amount: bigint, height: number, overrides: Parameters<typeof aTransfer>[2] = {}) =>
   aTransfer(
     admin.kysely,

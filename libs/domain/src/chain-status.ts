@@ -18,7 +18,7 @@ export function stopsPayouts(state: ChainState): boolean {
   return state === 'HALTED' || state === 'LEFT_OUT';
 }
 
-/** For example `halted: REORG_TOO_DEEP: the chain forked below every stored block`. */
+/** Example: `halted: REORG_TOO_DEEP: the chain forked below every stored block`. */
 export function chainStatusText({
   state,
   reason,

@@ -6,7 +6,7 @@ interface Cutoff {
   readonly cutoffSeconds: number;
 }
 
-/** In the order's own token, on its own chain, to its deposit address. */
+/** It moved the order's own token, on its own chain, to its deposit address. */
 export interface TransferFact {
   readonly transferId: number;
   readonly txHash: string;
@@ -19,7 +19,7 @@ export interface TransferFact {
   readonly refunded?: boolean;
 }
 
-/** Without orphaned transfers, in base units. */
+/** Orphaned transfers do not count. Base units. */
 export interface CollectionSums {
   /** In time, refunded or not. Shown for an unpaid order. */
   readonly arrived: BaseUnits;
@@ -71,7 +71,7 @@ export function sumTransfers(terms: Cutoff, transfers: readonly TransferFact[]):
   };
 }
 
-/** From the database, without refunds. `readSums` subtracts the transfers that differ. */
+/** The database counts refunded transfers too. `readSums` subtracts those that differ. */
 export interface CountedSums {
   readonly inTime: BaseUnits;
   readonly verifiedInTime: BaseUnits;

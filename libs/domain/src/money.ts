@@ -25,7 +25,7 @@ export function isAmountText(text: string): boolean {
   return AMOUNT_GRAMMAR.test(text) && text.length - (text.includes('.') ? 1 : 0) <= AMOUNT_DIGITS_MAX;
 }
 
-/** Without rounding. Accepts zeros beyond the token's decimals ("1.000" for a token with 2 decimals). */
+/** Never rounds. Accepts zeros beyond the token's decimals ("1.000" for a token with 2 decimals). */
 export function parseAmount(
   text: string,
   decimals: number,

@@ -18,7 +18,7 @@ const BY_STATUS: { readonly [S in CollectionStatus | PayoutStatus]: OrderNotifyT
   FAILED: 'ORDER_FAILED',
 };
 
-/** Without ORDER_REVERTED, because the order stays SUCCESS. */
+/** ORDER_REVERTED is absent, because the order stays SUCCESS. */
 export function notifyTypeOf(status: CollectionStatus | PayoutStatus): OrderNotifyType {
   return BY_STATUS[status];
 }

@@ -26,7 +26,7 @@ export const COLLECTION_EVENTS = [
   'expired',
   /** The sums changed, but not the status. */
   'amountChanged',
-  /** By an operator: money that came late or was too little. */
+  /** An operator accepted money that came late or was too little. */
   'accepted',
   'refused',
 ] as const;

@@ -17,7 +17,7 @@ export type FateState = 'MINED' | 'VERIFIED' | 'ORPHANED';
 export interface FateFact {
   readonly state: FateState;
   readonly succeeded: boolean;
-  /** By the receipt's logs, from the wallet to the receiver. */
+  /** The receipt's logs show this amount from the wallet to the receiver. */
   readonly delivered: BaseUnits;
 }
 
@@ -26,7 +26,7 @@ export interface PayoutFacts {
   readonly signingReason: string | null;
   /** A first broadcast was attempted and recorded. */
   readonly sent: boolean;
-  /** Only of transactions that were ever in a block. */
+  /** Only transactions that were ever in a block have one. */
   readonly fates: readonly FateFact[];
 }
 

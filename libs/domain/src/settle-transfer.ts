@@ -60,7 +60,7 @@ export interface BookedMoney {
 }
 
 export interface TransferBooking {
-  /** As booked; null: none. The transaction may have changed when it was mined again. */
+  /** Null: none. The transaction may have changed since, when it was mined again. */
   readonly booked: BookedMoney | null;
   /** The references of its entries contain this number. */
   readonly bookings: number;

@@ -31,7 +31,7 @@ export interface SweepTerms {
     | {
         /** Per day. */
         readonly yields: { readonly units: bigint; readonly stake: bigint };
-        /** Of lending and reclaiming together. */
+        /** Lending and reclaiming together. */
         readonly bytes: bigint;
         /** Stake is lent in multiples of this, at least one. */
         readonly step: bigint;
@@ -51,7 +51,7 @@ export function withTopUpMargin(burnt: bigint): bigint {
   return (burnt * TOP_UP_MARGIN_PERCENT) / 100n;
 }
 
-/** As if it had the coin; zero if it has enough work and bytes. */
+/** Zero if the address has enough work and bytes. */
 export function burntBy(need: SweepNeed, means: SweepMeans, prices: SweepPrices): bigint {
   const freeBytes = means.isActive ? means.freeBytes : prices.freeBytesOfNew;
   const bytes = need.bytes <= freeBytes ? 0n : need.bytes * prices.perByte;

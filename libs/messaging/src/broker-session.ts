@@ -4,7 +4,7 @@ import { isRefusal } from './channel-link.ts';
 import { destroyConnection } from './guard-connection.ts';
 import { messagingError } from './messaging-error.ts';
 
-/** For a one-off task: does not reconnect. Every call has a time limit, and its error names the call. */
+/** A one-off task uses it: it does not reconnect. Every call has a time limit, and its error names the call. */
 export interface Session {
   /** @throws GatewayError BROKER_REFUSED without permission, else TOPOLOGY_BROKEN. */
   call<T>(what: string, work: () => Promise<T>): Promise<T>;

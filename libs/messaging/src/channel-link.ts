@@ -11,7 +11,7 @@ export interface LinkOptions extends Omit<GuardedChannelOptions, 'setupTimeoutMs
   readonly onOpen?: () => void;
   /** The broker reported NOT_FOUND for something that the channel needs. */
   readonly onMissing?: (what: string) => void;
-  /** For connecting, and again for opening and setting up the channel. @default 5000 */
+  /** Limits connecting, and again opening and setting up the channel. @default 5000 */
   readonly setupTimeoutMs?: number;
 }
 

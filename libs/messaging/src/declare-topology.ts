@@ -55,9 +55,9 @@ export async function declareTopology(url: string, options: TopologyOptions = {}
 }
 
 /**
- * Without verification, for services whose broker lost its data. A broker crash may lose messages published to such a
- * new queue; the services' polls restore that work. @throws GatewayError BROKER_UNAVAILABLE; BROKER_REFUSED without
- * permission; TOPOLOGY_BROKEN when a queue exists with other arguments
+ * Declares what is missing without verifying it, for a service whose broker lost its data. A broker crash may lose
+ * messages published to such a new queue; the services' polls restore that work. @throws GatewayError
+ * BROKER_UNAVAILABLE; BROKER_REFUSED without permission; TOPOLOGY_BROKEN when a queue exists with other arguments
  */
 export async function restoreTopology(
   url: string,

@@ -3,7 +3,7 @@ import { gatherCalls } from '@opentill/runtime/gather-calls';
 import { judgeFailure } from './judge-failure.ts';
 
 export interface GatherHandlingOptions<T extends EventType> {
-  /** In one transaction: all events, or none if it rejects. */
+  /** One transaction: handles all events, or none if it rejects. */
   readonly handleTogether: (envelopes: readonly EventEnvelope<T>[]) => Promise<void>;
   /** Events per call. The consumer's prefetch should be a few times as many. */
   readonly together: number;

@@ -17,10 +17,10 @@ export interface GuardedChannelOptions {
 const LINGER_MS = 1_000;
 
 /**
- * For amqplib's recovery setup. Listens for connection errors at once, since an unhandled 'error' ends the process;
- * limits the time; on failure destroys the socket first, since recovery would wait without limit for a silent broker.
- * The end of the channel ends the connection, because recovery watches only connections. So does a listener error,
- * since a message may depend on it.
+ * Call it in amqplib's recovery setup. It listens for connection errors at once, since an unhandled 'error' ends the
+ * process; limits the time; on failure destroys the socket first, since recovery would wait without limit for a silent
+ * broker. The end of the channel ends the connection, because recovery watches only connections. So does a listener
+ * error, since a message may depend on it.
  */
 export async function openGuardedChannel(
   model: ChannelModel,

@@ -4,7 +4,7 @@ export type Verdict =
   /** Infrastructure is down: retry without limit and without counting. */
   'wait' | 'retry' | 'dead';
 
-/** Per delivery; then it becomes a dead letter. */
+/** After so many failures a delivery becomes a dead letter. */
 export const MAX_FAILURES = 8;
 
 /**

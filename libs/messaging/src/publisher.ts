@@ -28,7 +28,7 @@ export interface PublisherOptions {
   readonly confirmTimeoutMs?: number;
 }
 
-/** On its own connection: a broker in alarm stops reading it, and must still read acks from consumers. */
+/** Has its own connection: a broker in alarm stops reading it, and must still read acks from consumers. */
 export function createPublisher(broker: Broker, options: PublisherOptions = {}): Publisher {
   const confirmTimeoutMs = options.confirmTimeoutMs ?? 5_000;
   const listeners = new Set<() => void>();

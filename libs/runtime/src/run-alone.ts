@@ -4,7 +4,7 @@ import { createLogger } from './logger.ts';
 import type { RenderedMetrics } from './metrics.ts';
 import { runService, type RunningService } from './service.ts';
 
-/** Without a health server, which the services of one process share. */
+/** The services of one process share a health server, so this is none. */
 export interface ComposedService extends RunningService {
   readonly checks: Checks | (() => Checks);
   readonly metrics: RenderedMetrics;
@@ -14,7 +14,7 @@ export interface ComposedService extends RunningService {
 export interface CompositionContext {
   /** The process must not continue: stops everything in order and ends. */
   readonly fail: (error: unknown) => void;
-  /** With other services. Memory and event loop are then not part of its metrics. */
+  /** Other services run in the process: memory and event loop are then not part of its metrics. */
   readonly sharesProcess: boolean;
 }
 

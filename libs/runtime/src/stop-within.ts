@@ -10,7 +10,7 @@ export const STOP_LIMITS_MS = {
   database: 1_000,
 } as const;
 
-/** In parallel, with one limit for all. Abandons late parts with a warning. */
+/** Stops all parts in parallel, with one limit. Abandons late parts with a warning. */
 export async function stopWithin(
   limitMs: number,
   parts: Readonly<Record<string, () => Promise<unknown>>>,

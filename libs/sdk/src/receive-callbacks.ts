@@ -27,7 +27,7 @@ interface Outcome {
   readonly text: string;
 }
 
-/** For express, behind `express.json()`, `express.raw()` or no parser, and for `node:http`. */
+/** Handles express, behind `express.json()`, `express.raw()` or no parser, and `node:http`. */
 export function expressCallbacks(
   options: ReceiveOptions,
 ): (request: CallbackIncoming, response: ServerResponse) => Promise<void> {
@@ -40,7 +40,7 @@ export function expressCallbacks(
   };
 }
 
-/** For frameworks with `Request` and `Response`. */
+/** Handles frameworks with `Request` and `Response`. */
 export function fetchCallbacks(options: ReceiveOptions): (request: Request) => Promise<Response> {
   return async (request) => {
     const { status, text } = await respond(() => readFetchBody(request), request.headers, options);

@@ -19,7 +19,7 @@ export function signOrderId(token: string, orderId: string): string {
   return hmacHex(token, orderId);
 }
 
-/** With a new nonce. `path` excludes the base URL: `/v1/order/createPayout`. */
+/** Adds a new nonce. `path` excludes the base URL: `/v1/order/createPayout`. */
 export function signedBody({ token, signVersion }: Signing, path: string, data: object, now: Date): string {
   const text = JSON.stringify(data);
   const timestamp = Math.floor(now.getTime() / 1000);

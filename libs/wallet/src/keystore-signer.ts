@@ -107,7 +107,7 @@ function createSigner(
   });
 }
 
-/** On demand, and only for addresses that `admit` accepted. */
+/** Derives keys on demand, and only for addresses that `admit` accepted. */
 function openDeposits(seed: Uint8Array, codecs: readonly AddressCodec[], kind: NetworkKind) {
   const families = new Map(
     codecs.map(

@@ -14,7 +14,7 @@ const KEY_HEX = /^(0x)?([0-9a-f]{64}|[0-9a-f]{128})$/i;
 const DIGEST_NAME = /(^|_)(SHA256|SHA512|DIGEST|CHECKSUM|COMMIT)$/i;
 /** Any name of a passphrase, but not programs that ask for one (ASKPASS) or words like COMPASS and BYPASS. */
 const PASS_NAME = /(?<!COM|BY|ASK)PASS/i;
-/** Of database and broker: no wallet secrets (see readConfig). */
+/** Passwords of database and broker are no wallet secrets (see readConfig). */
 const KNOWN_PASSWORD = /^(DATABASE|AMQP)_PASSWORD(_[A-Z_]+)?$/;
 /** Must name a file; operators may put the contents there by mistake. */
 const SECRET_FILE_NAME = /(PASS|KEYSTORE|POLICY|WORDS|MNEMONIC|SEED|KEY).*_FILE$/i;

@@ -11,7 +11,7 @@ export interface WriteFileOptions {
   readonly like?: string;
 }
 
-/** Writes all or nothing, durably: temporary file, sync, rename, sync of the directory. */
+/** Writes completely or not at all, and durably: temporary file, sync, rename, sync of the directory. */
 export async function writeFileAtomically(
   path: string,
   text: string,

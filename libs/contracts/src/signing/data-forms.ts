@@ -29,7 +29,7 @@ export const FORM_LIMITS = {
   edits: 1_024,
   /** Maximum members of all objects together that are sorted. */
   members: 64,
-  /** Of all respelled forms together, in the units of `COSTS`, about nanoseconds. */
+  /** Maximum cost of all respelled forms together, in the units of `COSTS`, about nanoseconds. */
   cost: 135_000,
 } as const;
 

@@ -10,12 +10,10 @@ import {
 
 export type KeyOrder = (left: string, right: string) => number;
 
-/** By UTF-16 unit: JavaScript's sort and Java's TreeMap, which Jackson and Gson use. */
+/** UTF-16 order: JavaScript's sort and Java's TreeMap, which Jackson and Gson use. */
 export const byUtf16Unit: KeyOrder = (left, right) => (left < right ? -1 : 1);
 
-/**
- * By code point, equal to UTF-8 byte order: Python's sort_keys, Go's maps, PHP's ksort of text keys, Rust's BTreeMap.
- */
+/** Code point order, which is UTF-8 byte order: Python's sort_keys, Go, PHP's ksort of text keys, Rust's BTreeMap. */
 export const byCodePoint: KeyOrder = (left, right) => {
   const length = Math.min(left.length, right.length);
   for (let at = 0; at < length; at += 1) {

@@ -172,7 +172,7 @@ export function writeUtf8(target: Uint8Array, at: number, codePoint: number): nu
   return next;
 }
 
-/** Of a validated text, raw or escaped. `spelledLength` gives the character's number of bytes. */
+/** Reads a validated text, raw or escaped. `spelledLength` gives the character's number of bytes. */
 export function readCodePoint(bytes: Uint8Array, at: number): number {
   const lead = bytes[at] ?? 0;
   if (lead === BACKSLASH) return readEscaped(bytes, at);
@@ -184,7 +184,7 @@ export function readCodePoint(bytes: Uint8Array, at: number): number {
   return ((lead & 7) << 18) | (second << 12) | (third << 6) | ((bytes[at + 3] ?? 0) & 63);
 }
 
-/** Of the character that `readCodePoint` returned for the same offset. */
+/** Bytes that `readCodePoint` read at the same offset. */
 export function spelledLength(bytes: Uint8Array, at: number, codePoint: number): number {
   if (bytes[at] === BACKSLASH) {
     if (bytes[at + 1] !== 0x75) return 2;

@@ -4,7 +4,7 @@ import { canonicalData, type DataForm, type DataForms } from './data-forms.ts';
 import type { JsonDocument } from './json-document.ts';
 
 export type SigningErrorCode =
-  /** With an empty key any client could sign. Permanent: a configuration error. */
+  /** Any client could sign with an empty key. Permanent: a configuration error. */
   'SIGNING_KEY_EMPTY';
 
 /** `form` is the name of the matching form, for logs. */
@@ -57,7 +57,7 @@ export function signText(key: string, text: string | Uint8Array): string {
   return hmac(key).update(text).digest('hex');
 }
 
-/** As merchants do for the GET endpoints. Lower-case hex. */
+/** Merchants sign the GET endpoints so. Lower-case hex. */
 export function signOrderId(token: string, orderId: string): string {
   return signText(token, orderId);
 }

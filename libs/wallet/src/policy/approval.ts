@@ -40,7 +40,7 @@ export function approvalText(payout: ApprovedPayout): string {
   ]);
 }
 
-/** To show before signing. Throws APPROVAL_INVALID unless `approvalText` made the text. */
+/** Show it before signing. Throws APPROVAL_INVALID unless `approvalText` made the text. */
 export function parseApprovalText(text: string): ApprovedPayout {
   const payout = readFields(text);
   if (payout === undefined || approvalText(payout) !== text)

@@ -23,7 +23,7 @@ export interface ChainEntry {
 
 /** Amounts of the native coin in display units. */
 export interface SweepEntry {
-  /** In a stablecoin. Compares costs with amounts. */
+  /** Price in a stablecoin; compares costs with amounts. */
   readonly nativePrice: string;
   readonly maxTopUp: string;
   /** Fees, top-ups and rent in any 24 hours. */

@@ -60,7 +60,7 @@ export interface AssetPolicy {
   readonly maxPerMerchantPerDayBaseUnits: BaseUnits;
   /** Larger payouts need approvals. Zero: every payout; undefined: none. */
   readonly approvalAboveBaseUnits: BaseUnits | undefined;
-  /** For sweeps; does not limit payouts. */
+  /** Sweeps respect it; payouts are not limited by it. */
   readonly floatBaseUnits: BaseUnits | undefined;
   /** Smaller amounts wait until `maxAgeMs`. Undefined: any amount that its cost allows. */
   readonly sweepMinBaseUnits: BaseUnits | undefined;

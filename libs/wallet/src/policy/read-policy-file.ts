@@ -6,7 +6,7 @@ import { invalidPolicy } from './policy-mistakes.ts';
 
 const STRINGS = /"(?:[^"\\]|\\.)*"(\s*:)?/g;
 
-/** Only against the schema. Throws POLICY_INVALID with all mistakes. */
+/** Checks only the schema. Throws POLICY_INVALID with all mistakes. */
 export function readPolicyFile(text: string): PolicyFile {
   const read = readJson(text);
   if (!read.ok) throw invalidPolicy([read.mistake]);
@@ -18,7 +18,7 @@ export function readPolicyFile(text: string): PolicyFile {
   const mistakes = [...(validate.errors ?? [])]
     .filter(({ keyword }) => keyword !== 'propertyNames') // repeats the mistake of the name
     .map(describe);
-  // With a repeated limit a person sees the first, the parser takes the last.
+  // A person sees the first of two equal limits, the parser takes the last.
   const names = [...text.matchAll(STRINGS)].filter(([, colon]) => colon !== undefined).length;
   if (names !== countNames(json)) mistakes.push('an object has the same name twice');
   if (!isValid || mistakes.length > 0) throw invalidPolicy(mistakes);
