@@ -7,7 +7,7 @@ export interface CliContext {
   readonly clock: Clock;
   readonly print: (line: string) => void;
   readonly printError: (line: string) => void;
-  /** Without echo. Rejects with NO_TERMINAL if there is none. */
+  /** Does not echo. Rejects with NO_TERMINAL if there is none. */
   readonly askSecret: (question: string) => Promise<string>;
 }
 

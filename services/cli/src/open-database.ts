@@ -16,7 +16,7 @@ export function withOpsDatabase<T>(context: CliContext, work: (db: Db) => Promis
   return withDatabase({ url, applicationName: 'opentill-cli', poolMax: 2 }, work);
 }
 
-/** As its owner: no other role may write what a restore writes. */
+/** Only the owner may write what a restore writes. */
 export function withOwnersDatabase<T>(context: CliContext, work: (db: Db) => Promise<T>): Promise<T> {
   const url = requiredVariable(context, 'DATABASE_ADMIN_URL');
   return withDatabase({ url, applicationName: 'opentill-restore', poolMax: 2 }, work);

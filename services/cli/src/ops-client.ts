@@ -19,7 +19,7 @@ export type Given<I> = { readonly [K in keyof I]: object extends Pick<I, K> ? I[
 export interface OpsClient {
   /** @throws GatewayError with the service's code and message */
   call<O extends OperationOf<'READ' | 'ACT'>>(operation: O, input: Given<OpsInput<O>>): Promise<OpsAnswer<O>>;
-  /** At most `max` elements, over several pages. */
+  /** Reads at most `max` elements, over several pages. */
   list<O extends OperationOf<'LIST'>>(
     operation: O,
     input: Given<Omit<OpsInput<O>, 'limit' | 'cursor'>>,
@@ -103,7 +103,7 @@ export async function callOps<O extends OperationOf<'READ' | 'ACT'>>(
   return (await openOps(context)).call(operation, input);
 }
 
-/** At most `max` elements, one line each. */
+/** Prints at most `max` elements, one line each. */
 export async function printList<O extends OperationOf<'LIST'>>(
   context: CliContext,
   operation: O,

@@ -2,7 +2,7 @@ import type { CliContext } from './context.ts';
 
 const PROGRESS_MS = 5_000;
 
-/** To standard error, at most every five seconds. */
+/** Prints to standard error, at most every five seconds. */
 export function progressPrinter(
   { clock, printError }: CliContext,
   lineOf: (done: number) => string,

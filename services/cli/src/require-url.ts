@@ -1,6 +1,6 @@
 import { usage } from './context.ts';
 
-/** As browsers and the api write it: another form would never equal the origin of a returnUrl. */
+/** Browsers and the api write origins so: another form would never equal the origin of a returnUrl. */
 export function requireOrigin(name: string, text: string): void {
   if (isHttpUrl(text) && new URL(text).origin === text) return;
   const suggestion = isHttpUrl(text) ? `: ${new URL(text).origin}?` : ', for example https://shop.example.';

@@ -18,7 +18,7 @@ afterEach(() => {
 });
 afterAll(() => devnet.close());
 
-/** Without a file, which would have to name the main network's own genesis. */
+/** A file would have to name the main network's own genesis. */
 async function doctor(changes: Partial<NetworkConfig>) {
   const clock = { now: () => new Date(devnet.control.summary().timestampMs) };
   const findings: readonly Finding[] = await examineNetwork(suiDevnetNetwork(devnet, changes), clock);

@@ -34,7 +34,7 @@ async function coinOn(address: string): Promise<bigint> {
   return BigInt(((await answer.json()) as { balance?: number }).balance ?? 0);
 }
 
-/** By the address' own key. Free bandwidth of the day pays for it. */
+/** The address signs itself. Free bandwidth of the day pays for it. */
 async function takeCoin(sun: bigint): Promise<void> {
   const [from, to] = [order.address as Address, books.devnet.accounts[6]!.address as Address];
   await books.send(await books.sign({ from, to, contract: null, amountBaseUnits: baseUnits(sun) }));

@@ -99,7 +99,7 @@ it('holds sweeps in addition to the hot wallets', async () => {
   expect(rows.map(({ name }) => name)).toEqual([`sweeps/${CHAIN}`, `wallet/${CHAIN}/${HOT_WALLET}`]);
 });
 
-it('books nothing before the scanner has verified a block', async () => {
+it('books no movement before the scanner has verified a block', async () => {
   const { code, out } = await opentill('restore reconcile');
   expect(code).not.toBe(0);
   expect(out).toContain('the scanner, which has verified no block');

@@ -65,7 +65,7 @@ export async function createRestoredBooks(
   };
 }
 
-/** As the signer stores it before sending. */
+/** The signer stores this before it sends. */
 export interface StoredAttempt {
   readonly chain: string;
   readonly family: string;

@@ -79,7 +79,7 @@ export async function openTronBooks(
   const usdt = devnet.tokens.USDT;
   let uniqueMs = Date.now();
 
-  /** As if the scanner had verified everything up to the solid block. */
+  /** Pretends that the scanner verified everything up to the solid block. */
   async function verify(): Promise<void> {
     const { solid, head } = devnet.control.summary();
     const [before, last, top] = await Promise.all(

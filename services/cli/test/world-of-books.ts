@@ -74,7 +74,7 @@ export interface Reconciled {
 const contractOf = (symbol: string): string | null =>
   symbol in DEV_TOKEN_ADDRESSES ? DEV_TOKEN_ADDRESSES[symbol as 'USDT'].toLowerCase() : null;
 
-/** With the rows that scanner, tracker and signer would have written. */
+/** Has the rows that scanner, tracker and signer would have written. */
 export async function createWorldOfBooks() {
   const folder = mkdtempSync(join(tmpdir(), 'opentill-reconcile-'));
   const anvil: Anvil = await startAnvil({
@@ -199,7 +199,7 @@ export async function createWorldOfBooks() {
     sendCoin: async (to: string, amountWei: bigint, from = CUSTOMER) =>
       mined(await payNative({ rpcUrl, fromKey: from.privateKey, to, amountWei })),
 
-    /** As the scanner records it, verified by default. @returns its id */
+    /** Inserts what the scanner records, verified by default. @returns its id */
     async seen(to: string, tx: Mined, amount: bigint, symbol = 'USDT', state = 'VERIFIED'): Promise<number> {
       const { transfer_id } = await db
         .insertInto('transfer')
@@ -258,7 +258,7 @@ export async function createWorldOfBooks() {
       );
     },
 
-    /** With the rows of signer and scanner; booked if requested. */
+    /** Writes the rows of signer and scanner; books it if requested. */
     async paidOut(amount: bigint, booked: boolean): Promise<OrderRow> {
       const order = await aPayout(db, {
         merchant_id: merchantId,
@@ -325,7 +325,7 @@ export async function createWorldOfBooks() {
       return height;
     },
 
-    /** For commands that use the database directly. */
+    /** Runs commands that use the database directly. */
     async opentill(line: string): Promise<{ readonly code: number; readonly output: string }> {
       const output: string[] = [];
       const code = await runCli(line.split(' '), {

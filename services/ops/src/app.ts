@@ -18,7 +18,7 @@ import { createOpsServer } from './server.ts';
 import { databaseAnswers } from './store/database-answers.ts';
 
 export interface OpsAppDeps {
-  /** For authentication and acts, which reads must not delay. The caller closes it. */
+  /** Serves authentication and acts, which reads must not delay. The caller closes it. */
   readonly database: Database;
   /** The same role, for reads, with a statement timeout of a few seconds. */
   readonly readDatabase: Database;

@@ -40,7 +40,7 @@ export function keyAfter(cursor: string | undefined, kind: keyof typeof KEYS): s
 /** Ids are UUIDs of version 7. Clocks of the processes that create them may differ by this much. */
 const SLACK_MS = 3_600_000;
 
-/** With slack on both sides. Only narrows an index scan; exact filters still apply. */
+/** Adds slack on both sides. Only narrows an index scan; exact filters still apply. */
 export function idsMadeIn(
   from: Date | undefined,
   until: Date | undefined,

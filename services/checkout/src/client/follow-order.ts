@@ -126,7 +126,7 @@ export function followOrder(deps: FollowDeps, first: CheckoutOrder | null): Foll
   };
 }
 
-/** For an unpaid order without doubt it reads the status first, and the order only after a change. */
+/** Reads only the status of an unpaid order without doubt, and the order after a change. */
 async function askNext(
   client: OrderClient,
   { latest, doubted }: Pick<State, 'latest' | 'doubted'>,

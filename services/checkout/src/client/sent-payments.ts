@@ -38,7 +38,7 @@ interface Kept extends Omit<HeldPayment, 'overdue'> {
 /** Longer than a block and its notification take on every chain, except under congestion. */
 const OVERDUE_AFTER_MS = 3 * 60_000;
 
-/** In the origin's storage, which all tabs share; without storage, in this page's memory. */
+/** All tabs share the origin's storage; without storage, only this page remembers. */
 export function createSentPayments(
   orderId: string,
   storage: Pick<Storage, 'getItem' | 'setItem' | 'removeItem'> | undefined,

@@ -12,7 +12,7 @@ import { tr } from './tr.ts';
 import { vi } from './vi.ts';
 import { zh } from './zh.ts';
 
-/** For the server. The page loads only one language. */
+/** The server needs all. The page loads only one language. */
 export const ALL_TEXTS: Readonly<Record<Language, Texts>> = {
   en,
   ar,

@@ -47,7 +47,7 @@ export function isPayable(state: CheckoutState): boolean {
   return state === 'waiting' || state === 'partial';
 }
 
-/** To confirm in a wallet and get into a block, whose time decides whether a payment is late. */
+/** Time to confirm in a wallet and get into a block, whose time decides whether a payment is late. */
 const PAYING_SECONDS = 20;
 const PAYING_SECONDS_OF: Readonly<Partial<Record<Chain, number>>> = { ETH: 45, ETH_SEPOLIA: 45 };
 

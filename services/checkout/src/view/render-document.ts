@@ -22,7 +22,7 @@ export interface Frame {
   readonly style: string;
   /** The script and the files that it loads at once. Undefined for a page without a script. */
   readonly scripts: { readonly main: string; readonly ahead: readonly string[] } | undefined;
-  /** For a host that cannot send the policy as a header. */
+  /** Needed if the host cannot send the policy as a header. */
   readonly policy?: string;
 }
 
@@ -72,7 +72,7 @@ interface Content {
   readonly head: Html;
   readonly main: Html;
   readonly data: PageData | null;
-  /** For links to other languages; null for no such links. */
+  /** Links to other languages keep it; null for no such links. */
   readonly query: string | null;
 }
 

@@ -32,7 +32,7 @@ export interface WalletHistory {
 const REQUEST_TIMEOUT_MS = 15_000;
 /** Reading so few blocks is cheaper than asking for counts in between. */
 const FEW_BLOCKS = 4;
-/** With their transactions: some megabytes. */
+/** Some megabytes, with their transactions. */
 const BLOCKS_PER_CALL = 4;
 
 /** Connects at the first call. Throws TypeError for a network without chain id. */
@@ -162,7 +162,7 @@ function numberOf(answer: unknown): number {
   throw readerError('INCONSISTENT_ANSWER', "the node's answer is malformed: not a number");
 }
 
-/** By two sources; undefined where they do not agree. */
+/** Asks two sources; undefined where they do not agree. */
 export async function readAgreedCounts(
   network: NetworkConfig,
   wallets: readonly Address[],

@@ -9,7 +9,7 @@ import { usage, type CliContext } from '../context.ts';
 export const DECIDING_ROLES = ['FINANCE', 'ADMIN'] as const;
 export const RELEASING_ROLES = ['ADMIN'] as const;
 
-/** From the database, by the token in OPS_TOKEN_FILE: the ops service may be down. */
+/** Reads the operator of OPS_TOKEN_FILE from the database: the ops service may be down. */
 export async function requireOperator(
   context: CliContext,
   db: Db,

@@ -23,7 +23,7 @@ export interface WorkEnd {
   readonly at: Date;
 }
 
-/** For a family without nonces. The returned sentences are what the wallet waits for. */
+/** Serves a family without nonces. The returned sentences are what the wallet waits for. */
 export type OpenExpiringWallet = (work: AnchoredWork) => {
   readonly noteSent: () => Promise<readonly string[]>;
   /** Transactions that paid no third party. */

@@ -90,7 +90,7 @@ function readRate(text = String(DEFAULT_RATE)): number {
   throw usage('--rate must be a number of callbacks a second, from 1 to 99999.');
 }
 
-/** In pages, oldest first, to keep the rate and to lock few rows at a time. */
+/** Pages keep the rate and lock few rows at a time. Oldest first. */
 async function replayChoice(
   ops: OpsClient,
   choice: Choice,

@@ -11,8 +11,8 @@ import { fail, findingOf, ok, sentence, type Finding } from './finding.ts';
 const SYMBOL_SELECTOR = '0x95d89b41';
 
 /**
- * At every endpoint, because the gateway may rely on any of them. The token's own symbol is only shown: any contract
- * may copy one.
+ * The gateway may rely on any endpoint, so it asks all. The token's own symbol is only shown: any contract may copy
+ * one.
  */
 export async function examineTokens(
   endpoints: readonly Pick<Endpoint, 'client' | 'label'>[],

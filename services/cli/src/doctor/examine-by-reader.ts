@@ -24,7 +24,7 @@ interface Examined {
   readonly solid: BlockHeader | undefined;
 }
 
-/** For families whose endpoints are examined through their reader. */
+/** The endpoints of these families are examined through their reader. */
 export interface FamilyExamination {
   /** `place` is the index in the file. The reader reports missing features. */
   readonly openReader: (
@@ -32,7 +32,7 @@ export interface FamilyExamination {
     place: number,
     onMissing: (kind: string) => void,
   ) => ChainReader;
-  /** By kind, each a sentence without its full stop. */
+  /** Each value is a sentence without its full stop. */
   readonly missing: Readonly<Record<string, string>>;
   readonly archiveLacks?: string;
   readonly mendMissing: string;

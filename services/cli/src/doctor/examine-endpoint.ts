@@ -18,7 +18,7 @@ const HEADERS = 20;
 /** Several nodes may serve one URL, and some may not have the newest blocks. */
 const BLOCKS_BELOW_HEAD = 2;
 
-/** In sequence, because the endpoint may be public. */
+/** One check after the other, because the endpoint may be public. */
 export async function examineEndpoint(
   endpoint: ReachedEndpoint,
   network: NetworkConfig,

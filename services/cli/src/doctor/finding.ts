@@ -36,7 +36,7 @@ const MENDS: Readonly<Partial<Record<ReaderErrorCode, string>>> = {
   BLOCK_NOT_FOUND: 'The node lags, or several nodes answer. Try again; use another endpoint if it persists.',
 };
 
-/** For errors of nodes and servers. Rethrows programming errors. */
+/** Describes errors of nodes and servers. Rethrows programming errors. */
 export function findingOf(error: unknown, subject: string, check: string): Finding {
   if (!(error instanceof GatewayError)) throw error;
   const mend = MENDS[error.code as ReaderErrorCode] ?? 'Use another endpoint if it persists.';

@@ -14,8 +14,8 @@ export interface UnbookedGas {
 }
 
 /**
- * Only if the coin is not an asset of orders and the excess is certain. Undefined while a transfer of the coin is on
- * its way into the ledger: the booking covers every unbooked transfer up to its block. Pure.
+ * Defined only if the coin is not an asset of orders and the excess is certain. Undefined while a transfer of the coin
+ * is on its way into the ledger: the booking covers every unbooked transfer up to its block. Pure.
  */
 export function unbookedGasOf({ books, lines, differences }: Reconciliation): UnbookedGas | undefined {
   const difference = differences.find(({ kind }) => kind === 'GAS_NOT_BOOKED');

@@ -64,7 +64,7 @@ export interface Books {
   /** Part of SUSPENSE that no order could take, by symbol. */
   readonly unmatched: ReadonlyMap<string, bigint>;
   readonly hotWallets: readonly HotWallet[];
-  /** With orders or money on the chain; payout-signer does not derive them from its seed. */
+  /** They have orders or money on the chain, but payout-signer does not derive them from its seed. */
   readonly foreignAddresses: readonly ForeignAddress[];
 }
 
@@ -75,7 +75,7 @@ export interface ForeignAddress {
 
 export interface HotWallet {
   readonly address: Address;
-  /** In blocks up to the anchor, own and foreign ones; null: the gateway made none from it. */
+  /** Counts blocks up to the anchor, own and foreign ones; null: the gateway made none from it. */
   readonly knownTransactions: number | null;
   /** Open halts because of transactions that this database does not know; oldest first. */
   readonly doubts: readonly Doubt[];
@@ -89,7 +89,6 @@ export interface Doubt {
 
 export type OnChain = bigint | undefined;
 
-/** At the anchor. */
 export interface HotOnChain {
   readonly balances: ReadonlyMap<string, OnChain>;
   readonly transactions: ReadonlyMap<string, OnChain>;
@@ -112,7 +111,7 @@ export interface FoundOnAddresses {
   readonly heights: readonly number[];
   readonly named: readonly AddressReading[];
   readonly leftOff: number;
-  /** By symbol, over all addresses, without `unasked`; undefined if two sources differ. */
+  /** Sum of all addresses by symbol, without `unasked`; undefined if two sources differ. */
   readonly more: ReadonlyMap<string, OnChain>;
   readonly unasked: ReadonlyMap<string, { readonly addresses: number; readonly amount: bigint }>;
 }

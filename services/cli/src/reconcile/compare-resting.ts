@@ -11,7 +11,7 @@ import type { ReconcileWork } from './reconcile-chain.ts';
 import { createAddressTally, readingsOf } from './reconciliation.ts';
 import { NO_MOVEMENTS, unswept } from './store/unswept-balance.ts';
 
-// For chains whose nodes have only the newest state. An answer belongs to some moment between two blocks. It counts if
+// These chains have nodes with only the newest state. An answer belongs to some moment between two blocks. It counts if
 // no balance changed between them.
 
 export interface RestingDeps extends ReconcileWork {

@@ -23,7 +23,7 @@ export interface Meeting<R extends RestingBalances> {
 }
 
 /**
- * For chains whose nodes have only the newest state. Reads hot wallets repeatedly until they and the ledger belong to
+ * Nodes of these chains have only the newest state. Hot wallets are read repeatedly until they and the ledger belong to
  * one moment. @returns undefined when no block is verified yet; @throws GatewayError CHAIN_NOT_AT_REST
  */
 export async function reconcileResting<R extends RestingBalances>(

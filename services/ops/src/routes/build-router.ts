@@ -159,7 +159,7 @@ interface Called {
   readonly response: Response;
 }
 
-/** Without the types of single operations, which the catalog has checked. */
+/** Leaves out the types of single operations, which the catalog has checked. */
 interface AnyHandlers {
   readonly read: (input: Input, operator: Called['operator']) => Promise<unknown>;
   readonly list: (input: Input) => Promise<Page<unknown>>;

@@ -52,7 +52,7 @@ function validated(
   return value;
 }
 
-/** Without the value, which may be a misplaced secret. */
+/** Omits the value, which may be a misplaced secret. */
 function describe(place: string, error: ErrorObject): string {
   const name = [place, ...error.instancePath.split('/').slice(1)].join('.');
   const params = error.params as Readonly<Record<string, unknown>>;

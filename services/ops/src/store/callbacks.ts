@@ -52,7 +52,7 @@ function matchesOrderId(orderId: string, merchantId: string | undefined, table: 
       where ${merchantId ?? null}::text is null or merchant_id = ${merchantId ?? null}))`;
 }
 
-/** Without PENDING callbacks, which are sent anyway. */
+/** PENDING callbacks are sent anyway. */
 export type ReplayableState = 'DEAD' | 'DELIVERED' | 'SUPERSEDED';
 
 export interface CallbackChoice {
@@ -126,7 +126,7 @@ export async function replayCallbacks(
   return rows.map((row) => row.outcome);
 }
 
-/** In any state; false if the event has no delivery. */
+/** Works in any state; false if the event has no delivery. */
 export async function replayDelivery(db: Db, eventId: string): Promise<boolean> {
   const { rows } = await sql<{
     replayed: boolean;

@@ -6,7 +6,7 @@ import { isSymbol } from './is-symbol.ts';
 import { idsMadeIn } from '../page.ts';
 import { readRows } from './read-rows.ts';
 
-/** By account number, which is a permanent order. */
+/** Sorted by account number, which is permanent. */
 export async function findBalances(
   db: Db,
   filter: OpsInput<'listBalances'>,

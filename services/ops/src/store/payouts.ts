@@ -3,11 +3,11 @@ import type { OpsInput } from '@opentill/contracts/ops/catalog';
 import type { Db } from '@opentill/db/database';
 import { isSymbol } from './is-symbol.ts';
 
-/** As the guides' alert on opentill_signer_payout_oldest_in_flight_seconds. */
+/** The guides' alert on opentill_signer_payout_oldest_in_flight_seconds has the same limit. */
 const IN_FLIGHT_TOO_LONG = sql`interval '10 minutes'`;
 
 interface FlightRow {
-  /** Of the oldest transaction in flight; null if there is none, or a block holds one. */
+  /** When the oldest transaction in flight was signed; null if there is none, or a block holds one. */
   readonly signed_at: Date | null;
   /** Last answer of nodes to the newest transaction. */
   readonly send_outcome: string | null;

@@ -85,7 +85,7 @@ const ROLE_IDS: Readonly<Record<OperatorRole, string>> = {
 
 const PATIENCE_MS = 60_000;
 
-/** In this process, on a free port, with its own database role and an operator of each role. */
+/** Uses a free port of this process, its own database role, and an operator of each role. */
 export async function startTestOps(
   testDatabase: TestDatabase,
   { readStatementTimeoutMs = PATIENCE_MS } = {},
@@ -193,7 +193,7 @@ const ajv = new Ajv2020({ strict: true, strictRequired: false, allowUnionTypes: 
 ajvFormats.default(ajv);
 const compiled = new Map<string, ValidateFunction>();
 
-/** Also rejects unknown members. */
+/** Rejects unknown members too. */
 function expectDocumented(operation: OpsOperation, answer: Answered): void {
   expect(answer.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
   expect(answer.headers.get('cache-control')).toBe('no-store');

@@ -64,7 +64,7 @@ async function accountOf(provider: EvmProvider): Promise<string | WalletOutcome>
   }
 }
 
-/** By the wallet's node. A hash belongs to only one chain. */
+/** Asks the wallet's node. A hash belongs to only one chain. */
 export async function hasFailedOnEvm(provider: EvmProvider, transaction: string): Promise<boolean> {
   try {
     const call = { method: 'eth_getTransactionReceipt', params: [transaction] };

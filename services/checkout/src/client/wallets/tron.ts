@@ -123,7 +123,7 @@ async function readyAccount(wallet: TronWallet): Promise<Account | undefined> {
   return undefined;
 }
 
-/** By the wallet's node; usually for lack of energy. */
+/** Asks the wallet's node. The usual reason is a lack of energy. */
 export async function hasFailedOnTron({ tronWeb }: TronWallet, transaction: string): Promise<boolean> {
   if (!tronWeb) return false;
   try {

@@ -52,7 +52,7 @@ describe('payWithEvmWallet', () => {
     readonly provider: EvmProvider;
     readonly calls: { readonly method: string; readonly params?: readonly unknown[] }[];
   }
-  /** On another chain than the order's by default; `errors` by method. */
+  /** The wallet is on another chain than the order by default; `errors` by method. */
   function make({ chainId = '0x1', errors = {} as Record<string, Error>, switches = true } = {}): Made {
     const calls: Made['calls'] = [];
     let current = chainId;

@@ -73,7 +73,7 @@ interface Bounds {
   readonly epochs?: { readonly first: number; readonly last: number };
 }
 
-/** As far as the bytes contain them. On SUI the time is that of the checkpoint. */
+/** The bytes may lack some bounds. On SUI the time is that of the checkpoint. */
 async function boundsOf(chain: Chain, raw: Uint8Array, blockTime: Date): Promise<Bounds> {
   if (familyOf(chain) === 'SUI') {
     const { nonce, epochs, gas } = readPaymentBytes(raw);

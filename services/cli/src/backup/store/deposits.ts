@@ -66,7 +66,7 @@ export async function isDepositAddress(
 /** One statement of this size takes well under ten seconds. The table may have millions of rows. */
 const TRANSFERS_PER_PAGE = 50_000;
 
-/** Of deposit addresses and hot wallets: verified, but the current version is not booked. */
+/** Counts verified transfers of deposit addresses and hot wallets whose current version is not booked. */
 export async function countUnbooked(db: Db, chain: Chain, perPage = TRANSFERS_PER_PAGE): Promise<number> {
   let [count, after] = [0, 0];
   for (;;) {

@@ -40,7 +40,7 @@ export async function readProgress(db: Db, { restoreId, chain }: Hold): Promise<
   return { height: row?.height ?? 0, hash: row?.hash ?? undefined, overMs: row?.over_ms ?? null };
 }
 
-/** Stores nothing while own transactions in the blocks are not verified. @returns those own transactions */
+/** Stores neither blocks nor progress while own transactions in them are not verified. @returns these */
 export function saveRead(
   db: Db,
   hold: Hold,

@@ -110,7 +110,7 @@ export async function readRaw(
   return rows[0]?.raw ?? new Uint8Array(0);
 }
 
-/** Without the decided ones unless `all`. */
+/** Excludes the decided ones unless `all`. */
 export async function readPayments(
   db: Db | Tx,
   of: { readonly hold?: Hold; readonly chain?: Chain; readonly txHash?: string; readonly all?: boolean },

@@ -25,7 +25,7 @@ export interface Money {
 
 export interface MoneyReader {
   readonly chain: Chain;
-  /** In the order of the addresses. Throws a ReaderErrorCode after a few attempts. */
+  /** Keeps the order of the addresses. Throws a ReaderErrorCode after a few attempts. */
   read(addresses: readonly Address[]): Promise<readonly (readonly Money[])[]>;
 }
 
@@ -42,7 +42,7 @@ const FIRST_PAUSE_MS = 500;
 /** Low enough that the second source has the block too; far above the blocks whose state nodes prune. */
 const BLOCKS_BELOW_HEAD = 2;
 
-/** By two sources. Connects at the first `read`. */
+/** Asks two sources. Connects at the first `read`. */
 export function createMoneyReader(network: NetworkConfig): MoneyReader {
   const { chain } = network;
   const assets = assetsOf(network);
@@ -75,7 +75,7 @@ const BALANCES: Readonly<Record<Family, (network: NetworkConfig) => ReadBalances
   SUI: createSuiBalances,
 };
 
-/** With the native coin, even if the file does not list it: it pays fees, and customers send it. */
+/** Includes the native coin, even if the file does not list it: it pays fees, and customers send it. */
 function assetsOf({ family, tokens, nativeSymbol, nativeDecimals }: NetworkConfig): readonly Asset[] {
   const native = { symbol: nativeSymbol, contract: null, decimals: nativeDecimals, displayDecimals: 2 };
   const others = tokens.flatMap((token) =>

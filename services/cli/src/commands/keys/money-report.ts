@@ -20,7 +20,7 @@ interface Total {
 
 const CSV_HEADER = 'family,index,address,chain,symbol,amount,disputed,keys\n';
 
-/** With a CSV file, which receives all addresses, it prints only those with money. */
+/** Prints all addresses, or only those with money if a CSV file receives all. */
 export async function openMoneyReport(
   print: (line: string) => void,
   file: string | undefined,

@@ -12,7 +12,7 @@ export interface ShowXpubOptions {
   readonly passphraseFile?: string;
 }
 
-/** From the keystore's seed or the public key file; with both, checks that they are equal. */
+/** Reads the keystore's seed or the public key file; with both, checks that they are equal. */
 export async function showXpub(context: CliContext, options: ShowXpubOptions): Promise<void> {
   const { keystore, publicKeys: file } = options;
   if (keystore === undefined && file === undefined) throw usage('Give --keystore or --public-keys.');

@@ -40,7 +40,7 @@ export async function createOperator(context: CliContext, options: CreateOperato
   });
 }
 
-/** For when no operator who could do it has a token. The audit log has it under the name of the database role. */
+/** Use it when no operator who could do it has a token. The audit log names the database role as the operator. */
 export async function recoverAdministrator(
   context: CliContext,
   operatorId: string,

@@ -42,7 +42,7 @@ export async function listPayouts(
   ]);
 }
 
-/** Without its transactions, which `explain` shows. */
+/** Omits its transactions, which `explain` shows. */
 export async function showPayout(context: CliContext, orderPk: string): Promise<void> {
   const payout = await callOps(context, 'getPayout', { orderPk });
   for (const [name, value] of Object.entries(payout)) {

@@ -47,7 +47,7 @@ async function readBlock(tx: Tx, chain: string, height: number): Promise<Anchor 
   return rows[0];
 }
 
-/** With the native coin, which pays fees even if it is not configured. */
+/** Includes the native coin, which pays fees even if it is not configured. */
 export function assetsOf(
   network: Pick<NetworkConfig, 'family' | 'tokens' | 'nativeSymbol' | 'nativeDecimals'>,
 ): readonly Asset[] {
@@ -63,7 +63,7 @@ export function assetsOf(
   return [...tokens, { symbol, contract: null, decimals, displayDecimals: 0, isConfigured: false }];
 }
 
-/** With the sum of its rows, even if only one of the two exists. */
+/** Includes the sum of its rows, even if only one of the two exists. */
 async function readAccounts(tx: Tx, chain: string): Promise<readonly Account[]> {
   const { rows } = await sql<Account>`
     with rows (kind, symbol, merchant_id, amount) as (

@@ -8,7 +8,7 @@ const DEPOSITS_NAMED = 200;
 
 type Network = Pick<NetworkConfig, 'chain' | 'family' | 'nativeSymbol'>;
 
-/** Up to `height`. Lists the oldest DEPOSITS_NAMED deposits, and all items that the comparison of hot wallets needs. */
+/** Lists the oldest DEPOSITS_NAMED deposits, and all items that the comparison of hot wallets needs. */
 export async function readOpenItems(tx: Tx, network: Network, height: number): Promise<readonly OpenItem[]> {
   return [
     ...(await openDeposits(tx, network, height)),
