@@ -172,7 +172,7 @@ describe('internal errors', () => {
 });
 
 describe('stop', () => {
-  /** A request whose headers the server has read and whose body it awaits. */
+  /** The server has read its headers and awaits its body. */
   async function begun(port: number, agent: Agent) {
     const data = JSON.stringify(collectionData());
     const envelope = `{"sign":"${signText(merchant.token, data)}","timestamp":${api.nowSeconds()},"nonce":"${anOrderId()}","data":${data}}`;

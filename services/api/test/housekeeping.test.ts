@@ -19,7 +19,7 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-/** Inserts nonces and counters: `spent` expired ones, and one of each that is still needed. */
+/** `spent` expired nonces and counters, and one of each that is still needed. */
 async function given(spent: number): Promise<void> {
   await sql`
     insert into request_nonce (merchant_id, nonce, expires_at)

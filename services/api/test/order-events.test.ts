@@ -34,7 +34,6 @@ afterAll(async () => {
 
 interface Listening {
   readonly response: Response;
-  /** Orders received so far. */
   readonly received: readonly Record<string, unknown>[];
   readonly ended: () => boolean;
   readonly text: () => string;

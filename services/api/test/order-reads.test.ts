@@ -378,7 +378,6 @@ describe('readiness of the gateway', () => {
     await sql`delete from chain_status`.execute(admin.kysely);
     await local.stop();
 
-    // Payouts need a signer.
     await sql`update chain_cursor set updated_at = now() + interval '10 minutes'`.execute(admin.kysely);
     const payouts = {
       maxOpenNonces: 16,

@@ -52,10 +52,7 @@ const codes = (answers: readonly Answered[]) => answers.map((answer) => answer.c
 const times = <T>(count: number, ask: (place: number) => Promise<T>) =>
   Promise.all(Array.from({ length: count }, (_, place) => ask(place)));
 
-/**
- * Repeats an attempt whose window ended under load before the attempt did. Fails when it fails within the window, or
- * three times.
- */
+/** Repeats an attempt that outlasted its window under load; fails if it fails within the window, or three times. */
 async function within(seconds: number, attempt: () => Promise<void>): Promise<void> {
   for (let left = 2; ; left -= 1) {
     const began = performance.now();
@@ -68,10 +65,7 @@ async function within(seconds: number, attempt: () => Promise<void>): Promise<vo
   }
 }
 
-/**
- * Like `within`, with a merchant's limit that sets the window. The window grows until it outlasts the attempt, so that
- * an idle machine waits only a second.
- */
+/** Like `within`, with a window that grows until it outlasts the attempt: an idle machine waits only a second. */
 async function withinSome(attempt: (seconds: number) => Promise<void>): Promise<void> {
   for (let seconds = 1; ; seconds *= 4) {
     const began = performance.now();
@@ -160,7 +154,6 @@ it("limits an order's requests in any window when counted in Postgres", async ()
   const database = testDatabase.open('api');
   let now = 0;
   const replicas = [1, 2].map(() => createRateLimits(database.pool, () => now));
-  /** Moves time forward by moving all counted requests back. */
   const after = async (ms: number, replica: number) => {
     now += ms;
     await sql`update rate_counter set recent = array(select t - ${ms} from unnest(recent) t)`.execute(

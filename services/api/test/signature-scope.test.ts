@@ -36,10 +36,10 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-/** A signature with everything that an eavesdropper of the request or link sees. */
+/** Everything that an eavesdropper of the request or link sees. */
 interface Captured {
   readonly sign: string;
-  /** The signed text; for a link, the order id in it. */
+  /** For a link, the order id in it. */
   readonly message: string;
   readonly dataText: string;
   readonly timestamp: number;

@@ -20,8 +20,6 @@ import {
   type TestApi,
 } from './support/test-api.ts';
 
-/* Orders on TRON next to EVM orders: derived addresses, and validation of receivers. */
-
 const CHAIN = 'TRON_TEST';
 const USDT = 'TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf';
 const USDC = 'TG3XXyExBkPp9nzdajDZsozEu4BkaSJozs';

@@ -3,7 +3,6 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import ajvFormats from 'ajv-formats';
 import { OPENAPI_DOCUMENT } from '@opentill/contracts/http/openapi';
 
-/** A response as received. */
 export interface WireAnswer {
   readonly status: number;
   readonly headers: Headers;
@@ -41,7 +40,7 @@ function operationOf(method: string, path: string): [string, Operation] | undefi
   return undefined;
 }
 
-/** Asserts the envelope's order of members, the status, the request id and the documented schema. */
+/** Checks the envelope's order of members, the status, the request id and the documented schema. */
 export function expectDocumented(method: string, path: string, answer: WireAnswer): void {
   expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
   expect(answer.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);

@@ -7,10 +7,7 @@ import { COLLECTION, collectionData, TEST_PUBLIC_KEYS, type TestApi } from './te
 
 const AT_ONCE = 16;
 
-/**
- * Creates `count` orders concurrently through the replicas in turn. Returns orders whose address does not match their
- * index of the seed. Fails on duplicate addresses.
- */
+/** Creates `count` orders concurrently. Returns those whose address does not match their index of the seed. */
 export async function findAddressProblems(
   db: Db,
   replicas: readonly TestApi[],

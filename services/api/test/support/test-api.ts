@@ -29,7 +29,6 @@ export const TEST_PUBLIC_KEYS_FILE = publicKeysOf(TEST_SEED, ADDRESS_CODECS);
 export const TEST_PUBLIC_KEYS = publicKeysFor(TEST_PUBLIC_KEYS_FILE, 'test');
 export const USDT_SEPOLIA = '0x5fbdb2315678afecb367f032d93f642f64180aa3';
 export const USDC_SEPOLIA = '0xe7f1725e7734ce288f8367e1bb143e90bb3f0512';
-/** An address outside of the gateway. */
 export const STRANGER = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'.replace('7099', '7098').toLowerCase();
 
 /** Limits that tests do not reach by accident. */
@@ -72,7 +71,7 @@ const network = (
   tokens,
 });
 
-/** ETH_SEPOLIA and BSC_TEST enabled, POLYGON_AMOY enabled (finalized), ETH known but not enabled. */
+/** ETH is known but not enabled; POLYGON_AMOY needs finalized blocks. */
 export const TEST_NETWORKS: readonly NetworkConfig[] = parseNetworkFile(
   JSON.stringify({
     networks: [
@@ -93,20 +92,17 @@ export interface TestApi {
   readonly port: number;
   readonly app: Api;
   readonly database: Database;
-  /** Shifts the api's clock. */
   advance(seconds: number): void;
-  /** Runs `work` while the api's clock stands still. */
+  /** The api's clock stands still meanwhile. */
   atOneMoment<T>(work: () => Promise<T>): Promise<T>;
   nowSeconds(): number;
-  /** Number of times that the relay was woken. */
   wakes(): number;
-  /** Log lines so far. */
   logLines(): readonly Record<string, unknown>[];
-  /** Sends a request and compares the response with the OpenAPI document. */
+  /** Compares the response with the OpenAPI document. */
   request(method: string, path: string, init?: RequestInit): Promise<Answered>;
-  /** Sends a POST with a merchant's signature. */
+  /** Signed by a merchant. */
   post(path: string, data: unknown, options?: PostOptions): Promise<Answered>;
-  /** Sends a GET with `sign` over `orderId`. */
+  /** `sign` covers `orderId`. */
   signedGet(
     endpoint: 'pay' | 'getOrderStatus' | 'status',
     orderId: string,
@@ -114,7 +110,6 @@ export interface TestApi {
   ): Promise<Answered>;
   /** Waits until the api has read a merchant that was created after its start. */
   knows(merchant: Signer): Promise<void>;
-  /** Stops the api and closes its database pool. */
   stop(): Promise<void>;
 }
 
@@ -138,11 +133,10 @@ export interface Answered extends WireAnswer {
 
 export interface TestApiOptions extends Partial<ApiSettings> {
   readonly networks?: readonly NetworkConfig[];
-  /** Default signer of requests. */
   readonly merchant?: Signer;
-  /** Alternative database URL, for example of a proxy. */
+  /** For example of a proxy. */
   readonly databaseUrl?: string;
-  /** Set for tests of an unreachable database. The default is longer than a query takes under load. */
+  /** Default: longer than a query takes under load. */
   readonly statementTimeoutMs?: number;
   readonly connectTimeoutMs?: number;
   readonly checkout?: Partial<CheckoutDesign>;
@@ -154,7 +148,7 @@ const ADDRESSES_READY = 128;
 const DERIVATION = createDerivationThread(TEST_PUBLIC_KEYS);
 const PATIENCE_MS = 60_000;
 
-/** Starts the api in this process on a free port, as its own database role. */
+/** In this process, on a free port, as its own database role. */
 export async function startTestApi(
   testDatabase: TestDatabase,
   options: TestApiOptions = {},
@@ -279,17 +273,14 @@ export async function startTestApi(
 export const COLLECTION = '/v1/order/createCollection';
 export const PAYOUT = '/v1/order/createPayout';
 
-/** A new order id. */
 export function anOrderId(): string {
   return `order-${randomBytes(8).toString('hex')}`;
 }
 
-/** Valid `data` of a collection. */
 export function collectionData(overrides: Record<string, unknown> = {}): Record<string, unknown> {
   return { amount: '250', symbol: 'USDT', chain: 'ETH_SEPOLIA', orderId: anOrderId(), ...overrides };
 }
 
-/** Valid `data` of a payout. */
 export function payoutData(overrides: Record<string, unknown> = {}): Record<string, unknown> {
   return {
     amount: '25',
@@ -301,7 +292,7 @@ export function payoutData(overrides: Record<string, unknown> = {}): Record<stri
   };
 }
 
-/** Registers hot wallets like `opentill setup`. */
+/** As `opentill setup` does. */
 async function writeHotWallets(testDatabase: TestDatabase): Promise<void> {
   const admin = testDatabase.open('admin');
   const rows = FAMILIES.flatMap((family) =>
