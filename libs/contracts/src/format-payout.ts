@@ -17,7 +17,7 @@ export interface PayoutTransaction {
   readonly blockTimeSeconds: number;
 }
 
-/** The requested amount if none was delivered. SUCCESS and FAILED appear only at the crediting depth. */
+/** Shows the requested amount if none was delivered. SUCCESS and FAILED appear only at the crediting depth. */
 export function toPayoutTransfer(transaction: PayoutTransaction): TransferToFormat {
   const { delivered, amount, state } = transaction;
   const verdict = verdictOf(transaction);

@@ -30,7 +30,7 @@ const SUI_UNITS_MIN = 1_000n;
 
 const MAIN_CHAINS = ['TRON', 'SUI'] as const;
 
-/** Contradictions that a schema cannot express, within a network and between networks. One sentence each. */
+/** Finds contradictions that a schema cannot express, within and between networks. One sentence each. */
 export function mistakesOf(networks: readonly NetworkConfig[]): string[] {
   return networks.flatMap((network, index) => {
     const at = `/networks/${index} (${network.chain})`;

@@ -62,7 +62,7 @@ export function isUrlOf(text: string, protocol: 'http' | 'ws'): boolean {
   return URL.canParse(text) && [`${protocol}:`, `${protocol}s:`].includes(new URL(text).protocol);
 }
 
-/** After normalisation. */
+/** Compares URLs after normalisation. */
 export function hasDuplicates(urls: readonly string[]): boolean {
   return new Set(urls.map((url) => (URL.canParse(url) ? new URL(url).href : url))).size < urls.length;
 }

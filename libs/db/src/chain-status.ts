@@ -15,7 +15,7 @@ export interface ChainStatusRow extends ChainStatus {
 
 /**
  * The caller checks its lease in the same transaction. `STARTING` does not replace a halt, and `FAILING` and `PAUSED`
- * do not replace `LEFT_OUT`: they prove no passed check.
+ * do not replace `LEFT_OUT`: they do not prove that the chain passes its checks.
  */
 export async function writeChainStatus(
   tx: Tx,

@@ -8,7 +8,7 @@ export interface InboxKey {
   readonly eventId: string;
 }
 
-/** Once per (consumer, event), in one transaction with the inbox row. Concurrent deliveries wait for each other. */
+/** Runs `work` once per (consumer, event), in the inbox transaction. Concurrent deliveries wait for each other. */
 export function handleOnce<T>(
   db: Db,
   { eventId, ...consumer }: InboxKey,

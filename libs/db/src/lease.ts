@@ -23,7 +23,7 @@ export interface LeaseOptions {
 }
 
 export interface LeaseKeeper {
-  /** Free or expired by the database's clock, or its own. Undefined while another keeper holds it. */
+  /** Takes a free or expired lease, or renews its own. Undefined while another keeper holds it. */
   acquire(): Promise<Lease | undefined>;
   /** False if there is none or it expired, even if no other keeper took it; then acquire again. */
   renew(): Promise<boolean>;
@@ -33,7 +33,7 @@ export interface LeaseKeeper {
   current(): Lease | undefined;
 }
 
-/** Has no timer: the caller's loop acquires and renews. A suspended holder detects the loss at its next use. */
+/** The keeper has no timer: the caller's loop acquires and renews. A suspended holder detects the loss at its next use. */
 export function keepLease(options: LeaseOptions): LeaseKeeper {
   const { db, schema, name, holder, ttlMs, logger } = options;
   const table = sql.table(`${schema}.lease`);

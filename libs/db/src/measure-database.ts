@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Db } from './database.ts';
 
-/** 0 if none is open; null if the owner may not see other sessions. Rows that died since cannot be vacuumed. */
+/** Rows that died after its start cannot be vacuumed. 0 if none is open; null if other sessions are not visible. */
 export async function oldestTransactionSeconds(db: Db): Promise<number | null> {
   const { rows } = await sql<{
     seconds: number | null;

@@ -5,7 +5,7 @@ export function confirmedNum(headHeight: number, blockHeight: number): number {
   return Math.max(0, headHeight - blockHeight + 1);
 }
 
-/** Deep enough to be credited. Null: the finalized tag decides, which the verified cursor follows. */
+/** Decides crediting. Without a number the finalized tag decides, which the verified cursor follows. */
 export function isDeepEnough(
   transfer: { readonly state: TransferState; readonly blockHeight: number },
   headHeight: number,

@@ -201,8 +201,8 @@ interface Round {
 }
 
 /**
- * The hot wallet first, while the whole amount fits below its float. Cold storage only if that way is impossible or not
- * worth its cost.
+ * Prefers the hot wallet while the whole amount fits below its float. Selects cold storage only if that way is
+ * impossible or not worth its cost.
  */
 function selectDestination(facts: SweepFacts, asset: UnsweptAsset, round: Round): PlannedSweep | SweepDelay {
   const stop = stopOf(facts, asset, round.busy);
@@ -249,7 +249,7 @@ function isWorthWaiting(facts: SweepFacts, asset: UnsweptAsset, reason: SweepDel
 
 const UNLIMITED = 1n << 256n;
 
-/** The cheapest within all limits, or the obstacle; obstacles that pass come last. */
+/** Returns the cheapest option within all limits, or the obstacle; obstacles that pass with time come last. */
 function chooseOption(
   facts: SweepFacts,
   asset: UnsweptAsset,
@@ -347,7 +347,7 @@ export function fitsFloat(
   return wallet?.floatBaseUnits !== undefined && has + amountBaseUnits <= wallet.floatBaseUnits;
 }
 
-/** Only if it is worth its transaction. */
+/** Returns an excess only if it is worth its transaction. */
 function excessOf({ rules, hot, heldSymbols, gasPrice }: SweepFacts, budget: bigint) {
   let left = budget;
   return hot.flatMap((asset) => {

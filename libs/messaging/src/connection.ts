@@ -9,7 +9,7 @@ export type BrokerState = 'connecting' | 'connected' | 'blocked' | 'closed';
 /** One connection for the publisher and one for each consumer. */
 export interface Broker {
   readonly state: BrokerState;
-  /** @throws GatewayError BROKER_UNAVAILABLE or BROKER_REFUSED after `timeoutMs`, by default 10 000 */
+  /** @throws GatewayError BROKER_UNAVAILABLE or BROKER_REFUSED after `timeoutMs` (default 10 000) */
   ready(timeoutMs?: number): Promise<void>;
   /** Takes up to 2 s. Stop relays and consumers first. */
   close(): Promise<void>;

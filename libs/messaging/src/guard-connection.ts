@@ -51,7 +51,7 @@ export async function openGuardedChannel(
   }
 }
 
-/** No closing handshake. The error makes amqplib notice at once. */
+/** Skips the closing handshake. The error makes amqplib notice at once. */
 export function destroyConnection(model: ChannelModel, error: Error): void {
   socketOf(model).destroy(error);
 }

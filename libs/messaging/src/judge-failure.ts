@@ -1,8 +1,7 @@
 import { GatewayError, isRetryable } from '@opentill/domain/gateway-error';
 
-export type Verdict =
-  /** Infrastructure is down: retry without limit and without counting. */
-  'wait' | 'retry' | 'dead';
+/** wait: infrastructure is down, retry without limit or counting. retry: this failure counts. dead: give up. */
+export type Verdict = 'wait' | 'retry' | 'dead';
 
 /** After so many failures a delivery becomes a dead letter. */
 export const MAX_FAILURES = 8;

@@ -6,7 +6,7 @@ import type { Metrics } from '@opentill/runtime/metrics';
 import type { OutboundMessage, Publisher } from './publisher.ts';
 
 export interface OutboxStore {
-  /** One transaction, in order; rows stay when `publish` throws. 'busy': another replica drains. */
+  /** Publishes and deletes in one transaction; rows stay when `publish` throws. 'busy': another replica drains. */
   drain(
     limit: number,
     publish: (rows: readonly OutboundMessage[]) => Promise<void>,

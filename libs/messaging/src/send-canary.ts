@@ -62,7 +62,7 @@ async function acquireLock(session: Session): Promise<void> {
       );
 }
 
-/** A channel for each try, since a refusal closes it. */
+/** Opens a channel for each try, since a refusal closes it. */
 async function tryLock(session: Session): Promise<boolean> {
   const channel = await session.openChannel();
   return session.call(`declaring ${LOCK_QUEUE}`, async () => {

@@ -2,9 +2,8 @@ import { EVENT_CATALOG, EVENT_TYPES, type ServiceName } from '@opentill/contract
 import { EVENTS_EXCHANGE, permissions } from '@opentill/contracts/topology';
 import { GatewayError } from '@opentill/domain/gateway-error';
 
-export type BrokerUsersErrorCode =
-  /** The message contains the response of the broker's HTTP API. */
-  'BROKER_USERS_REFUSED' | 'BROKER_API_UNREACHABLE';
+/** The message of BROKER_USERS_REFUSED contains the response of the broker's HTTP API. */
+export type BrokerUsersErrorCode = 'BROKER_USERS_REFUSED' | 'BROKER_API_UNREACHABLE';
 
 const REQUEST_TIMEOUT_MS = 20_000;
 

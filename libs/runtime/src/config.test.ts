@@ -109,7 +109,7 @@ describe('readConfig', () => {
     expect(readConfig(schema, env)).toMatchObject({ SECRETS_KEY: 'from the file ' });
   });
 
-  test('rejects a variable next to its file, and a missing or empty file', () => {
+  test('rejects a variable set directly and by file, and a missing or empty file', () => {
     const both = { ...good, SECRETS_KEY_FILE: file('key2', 'long enough') };
     expect(problemsOf(both)).toEqual([
       'SECRETS_KEY is set directly and by SECRETS_KEY_FILE: remove one of them',

@@ -48,7 +48,7 @@ function collection(overrides: Parameters<typeof aCollection>[1] = {}): Promise<
   return aCollection(admin.kysely, { merchant_id: 'shop', contract_address: USDT_SEPOLIA, ...overrides });
 }
 
-/** Without the data of its script. */
+/** Removes the data of the script. */
 const withoutData = (text: string) => text.replace(/<script type="application\/json"[\s\S]*/, '');
 
 const open = (

@@ -288,7 +288,7 @@ describe('setup', () => {
     }
   });
 
-  it('reads secrets from files and rejects a variable next to its file', async () => {
+  it('reads secrets from files and rejects a variable set directly and by file', async () => {
     const file = join(directory, 'token');
     writeFileSync(file, 'token-from-a-file-0123456789-0123456789\n');
     const env = { ...settings(), MERCHANT_TOKEN: undefined, MERCHANT_TOKEN_FILE: file, AMQP_URL: '' };

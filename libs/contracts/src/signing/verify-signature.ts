@@ -73,7 +73,7 @@ interface OrderSignature {
   readonly sign: string;
 }
 
-/** Constant time. A text with a brace is no order id, and the messages of all other endpoints contain one. */
+/** Takes constant time. A text with a brace is no order id, and the messages of all other endpoints contain one. */
 export function verifyOrderIdSignature({ token, orderId, sign }: OrderSignature): boolean {
   return !orderId.includes('{') && verifyText(token, orderId, sign);
 }
@@ -92,12 +92,12 @@ function verifyText(token: string, text: string, sign: string): boolean {
   return expected !== undefined && timingSafeEqual(hmac(token).update(text).digest(), expected);
 }
 
-/** Equal for exactly the bodies that one signature covers. @throws RangeError if there is no member `data` */
+/** Gives equal hashes for exactly the bodies that one signature covers. @throws RangeError if there is no member `data` */
 export function canonicalDataHash(document: JsonDocument): string {
   return createHash('sha256').update(canonicalData(document)).digest('hex');
 }
 
-/** Constant time over all forms, so that timing leaks no information. */
+/** Takes constant time over all forms, so that timing leaks no information. */
 function matchAny(
   forms: readonly DataForm[],
   expected: Buffer,

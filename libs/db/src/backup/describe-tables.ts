@@ -13,7 +13,7 @@ const LEFT_OUT_COLUMNS: Readonly<Record<string, readonly string[]>> = { ledger_t
 const LEFT_OUT_TABLES = ['schema_migration'];
 
 /**
- * Referenced tables first; without unlogged ones. @throws GatewayError BACKUP_NOT_POSSIBLE for a cycle of references
+ * Lists referenced tables first, and no unlogged ones. @throws GatewayError BACKUP_NOT_POSSIBLE for a reference cycle
  */
 export async function describeTables(client: pg.ClientBase): Promise<readonly KeptTable[]> {
   const { rows } = await client.query<{ name: string; columns: string[]; refers: string[] }>(

@@ -18,9 +18,9 @@ const APPLICATION = 'opentill-restore';
 const CHUNK_BYTES = 4 * 1024 * 1024;
 
 /**
- * One transaction into an empty database: the old schema, the rows, later migrations, and `hold`. So no service sees
- * rows without the hold, and a failure leaves the database empty. References are checked per row, the ledger's sums at
- * the end. @throws GatewayError RESTORE_NOT_EMPTY, BACKUP_OF_ANOTHER_VERSION, RESTORE_FAILED or a DatabaseErrorCode
+ * Restores into an empty database in one transaction: the old schema, the rows, later migrations, and `hold`. So no
+ * service sees rows without the hold, and a failure leaves the database empty. References are checked per row, the
+ * ledger's sums at the end. @throws GatewayError RESTORE_NOT_EMPTY, BACKUP_OF_ANOTHER_VERSION, RESTORE_FAILED or a DatabaseErrorCode
  */
 export async function importDatabase<T>(
   adminUrl: string,

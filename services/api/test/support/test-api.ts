@@ -148,7 +148,7 @@ const ADDRESSES_READY = 128;
 const DERIVATION = createDerivationThread(TEST_PUBLIC_KEYS);
 const PATIENCE_MS = 60_000;
 
-/** In this process, on a free port, as its own database role. */
+/** Runs in this process, on a free port, as its own database role. */
 export async function startTestApi(
   testDatabase: TestDatabase,
   options: TestApiOptions = {},
@@ -292,7 +292,7 @@ export function payoutData(overrides: Record<string, unknown> = {}): Record<stri
   };
 }
 
-/** As `opentill setup` does. */
+/** Does the same as `opentill setup`. */
 async function writeHotWallets(testDatabase: TestDatabase): Promise<void> {
   const admin = testDatabase.open('admin');
   const rows = FAMILIES.flatMap((family) =>

@@ -74,7 +74,7 @@ async function start(): Promise<void> {
   void watchPayments(screen);
 }
 
-/** One payment at a time. A wallet that does not answer is not polled again. */
+/** Polls one payment at a time. A wallet that does not answer is not polled again. */
 async function watchPayments(screen: Screen): Promise<void> {
   for (;;) {
     await new Promise((resolve) => setTimeout(resolve, WATCH_PAYMENT_MS));

@@ -21,7 +21,7 @@ export function isLanguage(value: unknown): value is Language {
   return typeof value === 'string' && Object.hasOwn(LANGUAGES, value);
 }
 
-/** First supported of the tags, which are in order of preference (`pt-BR`, `de`); else English. */
+/** Returns the first supported language. Tags are in order of preference (`pt-BR`, `de`); default English. */
 export function preferredLanguage(tags: readonly string[]): Language {
   for (const tag of tags) {
     const [language] = tag.trim().toLowerCase().split(/[-_]/);

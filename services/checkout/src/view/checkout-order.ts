@@ -66,7 +66,7 @@ export interface DueAmount {
   readonly baseUnits: bigint;
 }
 
-/** When the payments cover the order, it is the full amount, which the page then does not ask for. */
+/** Returns the full amount when the payments cover the order; the page then does not ask for it. */
 export function dueAmount(order: CheckoutOrder): DueAmount {
   const asked = baseUnitsOf(order.amount, order.decimals);
   const missing = asked - receivedBaseUnits(order);

@@ -94,7 +94,7 @@ ${main}</div>${data !== null && markup`<script type="application/json" id="page-
 `;
 }
 
-/** Cannot close its script element. */
+/** The JSON cannot close its script element. */
 function toJson(data: PageData): string {
   return JSON.stringify(data).replace(/</g, '\\u003c');
 }

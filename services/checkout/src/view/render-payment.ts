@@ -61,7 +61,7 @@ function sum(order: CheckoutOrder, say: Say): Html {
   </div>`;
 }
 
-/** All payment data, and on choice the bare address for wallets that cannot read it. Works without a script. */
+/** Shows all payment data, and on choice the bare address for wallets that cannot read it. Needs no script. */
 function codes(order: CheckoutOrder, uri: string | null, say: Say): Html {
   const plain = () => qrCode(order.address, say('codeOfAddress'));
   if (uri === null) return markup`<div class="codes"><div class="code qr">${plain()}</div></div>`;
@@ -75,7 +75,7 @@ function codes(order: CheckoutOrder, uri: string | null, say: Say): Html {
   </fieldset>`;
 }
 
-/** Folded away while a payment is pending. */
+/** Folds the code away while a payment is pending. */
 function folded(content: Html, uri: string | null, say: Say): Html {
   const name = say(uri === null ? 'codeOfAddress' : 'codeOfPayment');
   return markup`<details class="folded"><summary>${name}</summary>${content}</details>`;
