@@ -14,7 +14,7 @@ export interface Operator {
 const TOKEN = /^([a-z0-9][a-z0-9_-]{0,31})\.[A-Za-z0-9_-]{43}$/;
 const SECRET_BYTES = 32;
 /** Compared with the hash of a token without an operator, so that the answer takes equally long. */
-const NOBODY = Buffer.alloc(32);
+const NO_TOKEN_HASH = Buffer.alloc(32);
 
 /** The operator's id and 256 random bits. Shown once; the database stores only its hash. */
 export function newOperatorToken(operatorId: string): string {
@@ -54,7 +54,7 @@ export async function findOperatorsByTokens(db: Db, tokens: readonly string[]): 
     .execute();
   const byId = new Map(rows.map((row) => [row.operatorId, row]));
   return tokens.map((token, place) => {
-    const { tokenHash, ...operator } = byId.get(ids[place] ?? '') ?? { tokenHash: NOBODY };
+    const { tokenHash, ...operator } = byId.get(ids[place] ?? '') ?? { tokenHash: NO_TOKEN_HASH };
     const same = timingSafeEqual(hashOperatorToken(token), tokenHash);
     return { operator: same && 'operatorId' in operator ? operator : undefined };
   });
@@ -97,8 +97,8 @@ export async function addFirstOperator(
 ): Promise<string | undefined> {
   return db.transaction().execute(async (tx) => {
     await sql`select pg_advisory_xact_lock(hashtextextended('first operator', 0))`.execute(tx);
-    const anybody = await tx.selectFrom('operator').select('operator_id').limit(1).executeTakeFirst();
-    if (anybody !== undefined) return undefined;
+    const existing = await tx.selectFrom('operator').select('operator_id').limit(1).executeTakeFirst();
+    if (existing !== undefined) return undefined;
     const token = await addOperator(tx, { operatorId, name, role: 'ADMIN' });
     await writeAudit(tx, {
       operator: operatorId,

@@ -29,7 +29,7 @@ const IS_DEPOSIT = (row: string) =>
   `exists (select from deposit_address d join chain_family f using (family) where f.chain = ${row}.chain and d.address = ${row}.wallet)`;
 
 /** Later than the lifetime of any signer. */
-const FOR_EVER = '9999-12-31T00:00:00Z';
+const LEASE_END = '9999-12-31T00:00:00Z';
 
 /**
  * Makes a restored database safe to start services on, within the restore's transaction:
@@ -87,14 +87,14 @@ async function holdWallets(
      select 'wallet/' || chain || '/' || wallet, 'restore ' || $1::text, 1, $2::timestamptz from restore_hold where restore_id = $1::uuid
      on conflict (name) do update
        set holder = excluded.holder, fencing_token = l.fencing_token + 1, expires_at = excluded.expires_at`,
-    [restoreId, FOR_EVER],
+    [restoreId, LEASE_END],
   );
   await client.query(
     `insert into signer.lease as l (name, holder, fencing_token, expires_at)
      select 'sweeps/' || chain, 'restore ' || $1::text, 1, $2::timestamptz from chain_family
      on conflict (name) do update
        set holder = excluded.holder, fencing_token = l.fencing_token + 1, expires_at = excluded.expires_at`,
-    [restoreId, FOR_EVER],
+    [restoreId, LEASE_END],
   );
   await client.query(
     `insert into wallet_halt (halt_id, chain, wallet, kind, reason, set_by, set_at)

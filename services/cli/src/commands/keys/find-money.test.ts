@@ -27,7 +27,7 @@ function createNetwork(
     asked,
     async read(addresses) {
       questions += 1;
-      if (questions >= failsAt) throw readerError('RPC_UNAVAILABLE', 'nobody there');
+      if (questions >= failsAt) throw readerError('RPC_UNAVAILABLE', 'no answer');
       asked.push(...addresses);
       return addresses.map((address) => (holders.includes(address) ? [one(chain)] : []));
     },
