@@ -40,7 +40,7 @@ export interface SentPayment {
   readonly pays: { readonly contract: string | null; readonly to: string; readonly amount: bigint };
 }
 
-/** Two sources at a verified block. Omits transactions on which they do not agree. */
+/** Asks two sources at a verified block. Omits transactions on which they do not agree. */
 export async function readFates(
   network: NetworkConfig,
   { height }: { readonly height: number },

@@ -10,7 +10,7 @@ export async function readNetworks(
   return readNetworkFile(file, context.env);
 }
 
-/** Named ones may be disabled; without names it returns the enabled ones. */
+/** Named networks may be disabled; without names it returns the enabled ones. */
 export async function chooseNetworks(
   context: Pick<CliContext, 'env'>,
   chains: readonly string[] | undefined,

@@ -608,7 +608,7 @@ async function createOrderWithCallbacks(count: number, overrides: Parameters<typ
       })
       .execute();
     for (const [attempt, statusCode, error] of [
-      [1, null, 'ECONNREFUSED: nobody there'],
+      [1, null, 'ECONNREFUSED: no answer'],
       [2, 200, null],
     ] as const) {
       await admin.kysely
@@ -719,7 +719,7 @@ describe('opentill explain', () => {
       'unmatched: WRONG_TOKEN',
       `callback 1 ORDER_PENDING ${events[0]}: DELIVERED after 2 attempts`,
       'attempt 1 at',
-      'ECONNREFUSED: nobody there in 7 ms',
+      'ECONNREFUSED: no answer in 7 ms',
       '200 in 7 ms',
     ])
       expect(story).toContain(words);

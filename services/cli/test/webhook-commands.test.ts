@@ -185,13 +185,13 @@ describe('opentill webhook status and attempts', () => {
     const { order, events } = await createOrder(shop, ['DELIVERED', 'PENDING']);
     await sql`insert into delivery_attempt (event_id, attempt, started_at, duration_ms, status_code, error_code, error, response_excerpt) values
       (${events[0]!}, 1, now(), 12, 502, 'SERVER_ERROR', null, ${'<html>\n  Bad gateway'}),
-      (${events[0]!}, 2, now(), 7, null, 'CONNECT_FAILED', 'ECONNREFUSED: nobody there', null),
+      (${events[0]!}, 2, now(), 7, null, 'CONNECT_FAILED', 'ECONNREFUSED: no answer', null),
       (${events[0]!}, 3, now(), 5, 200, null, null, 'ok')`.execute(admin.kysely);
     const { out } = await opentill('webhook', 'attempts', '--order', order.order_id, '--merchant', shop);
     expect(out).toEqual([
       `callback 1 ORDER_PENDING ${events[0]}: DELIVERED`,
       expect.stringMatching(/^ {2}attempt 1 at .*, 12 ms: 502 SERVER_ERROR: <html> Bad gateway$/),
-      expect.stringMatching(/^ {2}attempt 2 at .*, 7 ms: CONNECT_FAILED ECONNREFUSED: nobody there$/),
+      expect.stringMatching(/^ {2}attempt 2 at .*, 7 ms: CONNECT_FAILED ECONNREFUSED: no answer$/),
       expect.stringMatching(/^ {2}attempt 3 at .*, 5 ms: 200: ok$/),
       `callback 2 ORDER_PENDING ${events[1]}: PENDING`,
     ]);

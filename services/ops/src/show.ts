@@ -8,7 +8,7 @@ export function timeOrNull(at: Date | null): string | null {
   return at === null || Number.isNaN(at.getTime()) ? null : at.toISOString();
 }
 
-/** Display units, with the decimals that the order stores. */
+/** Formats display units, with the decimals that the order stores. */
 export function orderAmount(
   amount: bigint,
   order: { readonly decimals: number; readonly displayDecimals: number },

@@ -35,7 +35,7 @@ const FILE_NAMES: Readonly<Record<KeptFileRole, string>> = {
 };
 
 /**
- * Completely or not at all, while the gateway runs. Keystore and policy stay sealed; passphrase and SECRETS_KEY are not
+ * Writes all files or none, while the gateway runs. Keystore and policy stay sealed; passphrase and SECRETS_KEY are not
  * in the backup.
  */
 export async function backUp(context: CliContext, options: BackupOptions): Promise<void> {

@@ -72,7 +72,7 @@ async function bookIfHeld(
   });
 }
 
-/** Height at which the hot wallets hold the amount beyond the ledger. Throws TOP_UP_NOT_COVERED. */
+/** Returns the height at which the hot wallets hold the amount beyond the ledger. Throws TOP_UP_NOT_COVERED. */
 async function requireHeld(db: Db, network: NetworkConfig, topUp: TopUp): Promise<number> {
   const nothing = () => undefined;
   const work = { db, network, paidOnly: true, hotOnly: true, onProgress: nothing, onRead: nothing };

@@ -90,7 +90,7 @@ async function reconcileNetwork(
   return one;
 }
 
-/** Prints at once and stores none: there may be millions. With --json one line each, before the rest. */
+/** Prints each reading at once: there may be millions. With --json one line each, before the rest. */
 function createPrinter(
   context: CliContext,
   network: NetworkConfig,

@@ -90,7 +90,7 @@ function readRate(text = String(DEFAULT_RATE)): number {
   throw usage('--rate must be a number of callbacks a second, from 1 to 99999.');
 }
 
-/** Pages keep the rate and lock few rows at a time. Oldest first. */
+/** Replays page by page, oldest first, to keep the rate and to lock few rows at a time. */
 async function replayChoice(
   ops: OpsClient,
   choice: Choice,

@@ -83,7 +83,7 @@ export interface PayoutDecision {
   readonly reason: string;
 }
 
-/** The payout was unsigned at the backup, and no transaction has paid it. */
+/** Decides a payout that was unsigned at the backup and that no transaction has paid. */
 export async function decidePayout(
   context: CliContext,
   order: string,

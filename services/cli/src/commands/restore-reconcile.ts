@@ -83,7 +83,7 @@ interface RestoreStates {
   readonly waitsForDeposits: boolean;
 }
 
-/** Hot wallets first: they sent the fees of sweeps, which then need no decision. */
+/** Reads hot wallets first: they sent the fees of sweeps, which then need no decision. */
 async function readStates(
   context: CliContext,
   db: Db,

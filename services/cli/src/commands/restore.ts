@@ -114,7 +114,7 @@ async function writeCopy({ role, from, to }: Copy): Promise<void> {
   await syncFile(dirname(resolve(to)));
 }
 
-/** The backup's public key file counts, or the machine's if keys are stored elsewhere. */
+/** Reads the backup's public key file, or the machine's if keys are stored elsewhere. */
 async function walletsOf(
   context: CliContext,
   directory: string,
@@ -136,7 +136,7 @@ async function walletsOf(
   return FAMILIES.flatMap((family) => families[family].hotWallets.map((address) => ({ family, address })));
 }
 
-/** The backup's networks count, else this machine's; `main` without a network file. */
+/** Uses the backup's networks, else this machine's; `main` without a network file. */
 async function kindOf(context: CliContext, directory: string, { files }: Manifest): Promise<NetworkKind> {
   const kept = files.find(({ role }) => role === 'networks');
   const file = kept === undefined ? context.env['NETWORKS_FILE'] : join(directory, kept.file);

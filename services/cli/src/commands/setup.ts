@@ -81,7 +81,7 @@ function readBrokerPasswords(settings: SetupEnvironment): Partial<Record<Service
   return passwords;
 }
 
-/** `/` unless the URL names another (the path `/` names it too). */
+/** Returns `/` unless the URL names another (the path `/` names it too). */
 function virtualHostOf(amqpUrl: string | undefined): string {
   const path = amqpUrl === undefined ? '' : new URL(amqpUrl).pathname.slice(1);
   return path === '' ? '/' : decodeURIComponent(path);

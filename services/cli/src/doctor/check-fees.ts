@@ -10,7 +10,7 @@ const BLOCKS = 10;
 const MEDIAN_PERCENTILE = 50;
 const GWEI_DECIMALS = 9;
 
-/** Within the file's limits. Never fails: payments are seen at any price. */
+/** Prices must be within the file's limits. Never fails: payments are seen at any price. */
 export async function checkFees(
   endpoint: ReachedEndpoint,
   network: NetworkConfig,

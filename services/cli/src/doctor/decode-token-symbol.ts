@@ -1,7 +1,7 @@
 const WORD_DIGITS = 64;
 const SYMBOL_CHARACTERS_MAX = 32;
 
-/** An ABI-encoded string, or 32 bytes as some old tokens return. Removes control characters. */
+/** Accepts an ABI-encoded string, or 32 bytes as from some old tokens. Removes control characters. */
 export function decodeTokenSymbol(answer: unknown): string | undefined {
   if (typeof answer !== 'string' || !/^0x(?:[0-9a-fA-F]{64})+$/.test(answer)) return undefined;
   const hex = answer.slice(2);

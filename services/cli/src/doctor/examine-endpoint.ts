@@ -32,7 +32,7 @@ export async function examineEndpoint(
   return { ...endpoint, headers, offersReceipts, findings: [finality, batch, receipts, logs, ...fees] };
 }
 
-/** Newest with transactions, else one without. */
+/** Returns the newest block with transactions, else one without. */
 function blockWithReceipts(endpoint: ReachedEndpoint, headers: readonly EvmHeader[]): EvmHeader {
   const candidates = headers.slice(BLOCKS_BELOW_HEAD);
   return candidates.find(({ transactions }) => transactions.length > 0) ?? candidates[0] ?? endpoint.head;

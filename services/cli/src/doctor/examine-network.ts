@@ -60,7 +60,7 @@ async function examineEvmNetwork(network: NetworkConfig, clock: Clock): Promise<
   ];
 }
 
-/** The scanner's own head watch. Notes each head twice, to compare it with all others. */
+/** Uses the scanner's own head watch. Notes each head twice, to compare it with all others. */
 function watchHeads(endpoints: readonly ReachedEndpoint[], network: NetworkConfig, clock: Clock): HeadWatch {
   const watch = createHeadWatch({
     blockTimeMs: network.blockTimeMs,

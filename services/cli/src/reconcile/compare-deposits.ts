@@ -57,7 +57,7 @@ function sumOf(books: Books, symbol: string): bigint {
     .reduce((sum, { ledger }) => sum + ledger, 0n);
 }
 
-/** A third party has their keys: reported even if the sums are equal. Pure. */
+/** Reports addresses whose keys a third party has, even if the sums are equal. Pure. */
 export function nameForeignAddresses({ foreignAddresses }: Books): readonly Difference[] {
   return foreignAddresses.map(({ address, orderPk }) => ({
     kind: 'ADDRESS_NOT_OURS',
@@ -110,7 +110,7 @@ export function nameAddressDifference(
   };
 }
 
-/** An estimate, rather too low than too high. */
+/** Estimates rather too low than too high. */
 function heightAt(anchor: Anchor, blockTimeMs: number, time: Date): number {
   const blocks = Math.ceil(
     ((anchor.time.getTime() - time.getTime()) * RESCAN_MARGIN) / Math.max(1, blockTimeMs),

@@ -20,7 +20,7 @@ export function compareHotWallets(
   return { lines, differences: [...differences, ...foreign, ...doubtfulWallets(books)] };
 }
 
-/** Halted for unknown transactions: equal sums do not settle the outcome of their payouts. */
+/** Reports wallets that are halted for unknown transactions: equal sums do not settle their payouts. */
 function doubtfulWallets({ hotWallets }: Books): readonly Difference[] {
   return hotWallets.flatMap(({ address, doubts }) =>
     doubts.map(({ kind, reason, since }): Difference => {
@@ -49,7 +49,7 @@ function isOfHotWallet({ kind }: OpenItem): boolean {
   return kind !== 'DEPOSIT_NOT_BOOKED';
 }
 
-/** Unexplained: without movements in progress and coin from third parties. */
+/** Subtracts movements in progress and coin from third parties. */
 export function leftOver({ ledger, onItsWay, unasked, onChain }: Line): bigint {
   return onChain === null ? 0n : onChain - ledger - onItsWay - unasked;
 }

@@ -98,7 +98,7 @@ export function unexplained({ recorded, onChain, unasked }: AddressReading): OnC
   return onChain === undefined ? undefined : onChain - unswept(recorded) - unasked;
 }
 
-/** Balances by address, then asset. Leaves out assets with neither balance nor record. Pure. */
+/** Balances are sorted by address, then asset. Leaves out assets with neither balance nor record. Pure. */
 export function readingsOf(
   page: readonly DepositAddress[],
   assets: readonly Pick<Asset, 'symbol' | 'isConfigured'>[],

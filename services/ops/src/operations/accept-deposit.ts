@@ -10,7 +10,7 @@ import { lockName } from '../store/operators.ts';
 import { insertAcceptance, readAcceptable, type AcceptableRow } from '../store/unmatched.ts';
 import type { OpsDeps } from './ops-deps.ts';
 
-/** Deposits that no order could take automatically go to the order of their address. */
+/** Assigns deposits that no order could take automatically to the order of their address. */
 export function acceptDepositHandlers({ clock, newId }: OpsDeps): Pick<Handlers, 'acceptDeposit'> {
   return {
     async acceptDeposit({ tx, operator, emit }, { transferId, worth, reason }) {
@@ -72,7 +72,7 @@ function requireAcceptable(deposit: AcceptableRow): void {
   if (isDecided) throw refuse('STATE_CONFLICT', 'A decision about this order is already being carried out.');
 }
 
-/** In base units of the order's token. Only an operator can know it. */
+/** Returns base units of the order's token. Only an operator can know the worth. */
 function parseWorth(
   { reason, symbol, chain, orderSymbol, orderDecimals }: AcceptableRow,
   worth: string | undefined,

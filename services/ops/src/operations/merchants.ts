@@ -106,7 +106,7 @@ function requireRotatable(merchantId: string, variable: string): void {
   );
 }
 
-/** Any path, trailing slash or default port would never equal the origin of a returnUrl. */
+/** Rejects a path, trailing slash or default port, because the origin of a returnUrl has none. */
 function requireOrigins(origins: readonly string[] | undefined): void {
   for (const origin of origins ?? []) {
     const url = URL.canParse(origin) ? new URL(origin) : undefined;

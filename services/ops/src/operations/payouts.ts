@@ -84,7 +84,7 @@ export function payoutHandlers({ db, clock, newId }: OpsDeps): Pick<Handlers, Pa
   };
 }
 
-/** An unknown transaction, or the payout's own unproven attempt, may have paid it. */
+/** Decides a payout that an unknown transaction, or its own unproven attempt, may have paid. */
 async function decide(
   act: Act,
   payout: PayoutRow,

@@ -201,7 +201,7 @@ async function answerOperation(
   }
 }
 
-/** Errors of express itself, such as an invalid percent encoding in the path. */
+/** Answers errors of express itself, such as an invalid percent encoding in the path. */
 function answerRouterError(deps: RouterDeps): ErrorRequestHandler {
   return (error: unknown, _request, response, _next) => {
     const exchange = exchangeOf(response);

@@ -3,7 +3,7 @@ import type { Db } from '@opentill/db/database';
 import type { ServiceSchema } from '@opentill/db/service-schema';
 import type { Chain } from '@opentill/domain/chains';
 
-/** Ages by the database's clock. */
+/** Computes ages by the database's clock. */
 export async function readCursors(db: Db) {
   return db
     .selectFrom('chain_cursor')

@@ -73,7 +73,7 @@ export async function findAudit(
   return query.execute();
 }
 
-/** Advisory lock until the end of the transaction, for a name that has no row yet. */
+/** Holds an advisory lock until the end of the transaction, for a name that has no row yet. */
 export async function lockName(tx: Tx, name: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.execute(tx);
 }

@@ -56,7 +56,7 @@ export async function bookLost(
   });
 }
 
-/** The payment belongs to an order after all. */
+/** Reverses the booking of a payment that belongs to an order after all. */
 export async function unbookLost(tx: Tx, { chain, txHash }: StoredPayment): Promise<void> {
   const { rows } = await sql<{ ref: string; symbol: string; amount: bigint }>`
     select t.ref, a.symbol, p.amount from ledger_transaction t join ledger_posting p using (ledger_tx_id) join ledger_account a using (account_id)

@@ -35,7 +35,7 @@ export async function decideDoubtful(
   });
 }
 
-/** Guarded: later payouts equal to a payment of a lost order wait for an operator. */
+/** Makes later payouts equal to a payment of a lost order wait for an operator, or not. */
 export async function setGuard(
   db: Db,
   { chain, txHash }: StoredPayment,

@@ -28,7 +28,7 @@ export async function readOwnPlaces(
   };
 }
 
-/** Ascending, with money by the ledger or held by the restore. */
+/** Lists addresses with money by the ledger or held by the restore, ascending. */
 export async function readUnswept(
   db: Db,
   { chain, family }: Pick<NetworkConfig, 'chain' | 'family'>,

@@ -24,7 +24,7 @@ export function oursAmong(db: Db, { restoreId, chain }: Hold): OursAmong {
   };
 }
 
-/** The hold of the chain that was read least far counts. */
+/** Takes the hold of the chain that was read least far. */
 export async function readProgress(db: Db, { restoreId, chain }: Hold): Promise<Progress> {
   const { rows } = await sql<{
     height: number;

@@ -3,7 +3,7 @@ import type { Chain } from '@opentill/domain/chains';
 import { sql } from 'kysely';
 import { PROVEN } from '../wallet-state.ts';
 
-/** The planner plans them anew. Call it only when every transaction of the wallet is known. */
+/** The planner plans refused movements again. Call it only when every transaction of the wallet is known. */
 export async function refuseUnsigned(db: Db, chain: Chain, wallet: string): Promise<void> {
   const { rows } = await sql<{ order_pk: string }>`
     update payout p set state = 'REFUSED', reason = 'Restored', waiting_since = null, obstacle = null, obstacle_at = null,

@@ -70,7 +70,7 @@ function knownNonce(row: NonceRow, chain: Chain): KnownNonce {
   return { nonce, signed: { orderPk, pays: { contract: canonical(chain, row.contract), to, amount } } };
 }
 
-/** Nonces of final use, and the first that was ever assigned (null: none). */
+/** Returns nonces of final use, and the first that was ever assigned (null: none). */
 export async function readAccountedNonces(
   db: Db | Tx,
   { chain, wallet }: Hold,
@@ -150,7 +150,7 @@ function paysOf(
   return { contract: canonical(chain, contract), to, amount };
 }
 
-/** Unsigned at the backup, or their only transaction landed nowhere. */
+/** Returns payouts that were unsigned at the backup, or whose only transaction landed nowhere. */
 export function readDoubtful(
   db: Db | Tx,
   { restoreId, chain, wallet }: Hold,

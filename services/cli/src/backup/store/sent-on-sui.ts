@@ -15,7 +15,7 @@ export interface SentOnSui {
   readonly time: Date;
 }
 
-/** Deposit addresses first: they show what a hot wallet received for which it only paid the gas. */
+/** Lists deposit addresses first: they show what a hot wallet received for which it only paid the gas. */
 export async function findSentOnSui(
   db: Db,
   { chain, wallet, fromHeight }: Hold,

@@ -10,7 +10,7 @@ export type DepositMarks = ReadonlyMap<Family, number>;
 const INDEX_END = 2 ** 31;
 const MARK = /^(?<family>[A-Z]+)=(?<next>[0-9]{1,10})$/;
 
-/** `EVM=1200`. Throws CLI_USAGE. */
+/** Parses texts such as `EVM=1200`. Throws CLI_USAGE. */
 export function parseMarks(texts: readonly string[]): DepositMarks {
   return new Map(
     texts.map((text) => {

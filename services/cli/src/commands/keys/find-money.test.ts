@@ -14,7 +14,7 @@ const one = (chain: Chain): Money => ({
   isDisputed: false,
 });
 
-/** These deposit addresses hold money; its nth read fails, if given. */
+/** `holders` hold money; the nth read fails, if given. */
 function createNetwork(
   chain: Chain,
   holders: readonly string[],

@@ -105,7 +105,7 @@ async function readOnce(
   );
 }
 
-/** A new block for each batch: nodes keep the state of some hundred blocks, and a search may take hours. */
+/** Reads a new block for each batch: nodes keep the state of some hundred blocks, and a search may take hours. */
 async function blockBelowHead(reader: ChainReader): Promise<BlockHeader> {
   const head = await reader.head();
   const height = Math.max(0, head.height - BLOCKS_BELOW_HEAD);

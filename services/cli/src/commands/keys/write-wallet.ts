@@ -10,7 +10,7 @@ export interface WalletFiles {
   readonly publicKeys: string;
 }
 
-/** Both files or neither. Does not zero `seed`. Throws a WalletErrorCode. */
+/** Writes both files or neither. Does not zero `seed`. Throws a WalletErrorCode. */
 export async function writeWallet(
   seed: Uint8Array,
   files: WalletFiles,

@@ -114,7 +114,7 @@ export async function listUnmatched(
   ]);
 }
 
-/** The order of the deposit's address takes it. The tracker carries it out. */
+/** Assigns a deposit to the order of its address. The tracker carries it out. */
 export async function acceptUnmatched(
   context: CliContext,
   id: string,

@@ -5,7 +5,7 @@ import { CHAIN_FAMILIES } from '../../families.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** The effective policy, not the text of its file. Pure. */
+/** Describes the effective policy, not the text of its file. Pure. */
 export function policyLines(policy: Policy, now: Date): readonly string[] {
   return [
     ...chainLines(policy),

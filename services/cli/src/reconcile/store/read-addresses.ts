@@ -53,7 +53,7 @@ export async function addressesAfter(
   }));
 }
 
-/** Movements up to a block, by symbol. Addresses without one are absent. */
+/** Reads movements up to a block, by symbol. Addresses without one are absent. */
 export async function readDepositAssets(
   db: Db,
   network: Pick<NetworkConfig, 'chain' | 'family' | 'nativeSymbol'>,

@@ -7,7 +7,7 @@ import type { Account, Anchor, Asset, Books, Doubt, ForeignAddress, HotWallet } 
 import { readOpenItems } from './read-open-items.ts';
 import { depositMovements } from './unswept-balance.ts';
 
-/** One snapshot at `height`, by default the newest verified block. @returns undefined when it is not verified */
+/** Reads one snapshot at `height`, by default the newest verified block. @returns undefined when it is not verified */
 export async function readBooks(db: Db, network: NetworkConfig, height?: number): Promise<Books | undefined> {
   return db
     .transaction()
@@ -31,7 +31,7 @@ export async function readBooks(db: Db, network: NetworkConfig, height?: number)
     });
 }
 
-/** No block above it is booked. */
+/** The ledger has booked no block above it. */
 export async function readAnchor(db: Db | Tx, chain: string): Promise<Anchor | undefined> {
   const { rows } = await sql<Anchor>`
     select verified_height as height, verified_hash as hash, verified_time as time
@@ -137,7 +137,7 @@ async function readForeignAddresses(
   return rows;
 }
 
-/** Own or incoming movements of a hot wallet are in the checkpoints above `from` up to `to`. */
+/** True for own or incoming movements of a hot wallet in the checkpoints above `from` up to `to`. */
 export async function hasMoved(
   db: Db,
   { chain, family }: Pick<NetworkConfig, 'chain' | 'family'>,

@@ -79,7 +79,7 @@ async function openTopUps(tx: Tx, { chain, family }: Network, height: number): P
   return itemsOf(rows, ({ amount }) => (amount > 0n ? 'TOP_UP_NOT_BOOKED' : 'TOP_UP_AHEAD'));
 }
 
-/** They left the wallet in a block up to `height`, or the ledger records them as sent. */
+/** Lists payouts that left the wallet in a block up to `height`, or that the ledger records as sent. */
 async function openPayouts(tx: Tx, { chain }: Network, height: number): Promise<readonly OpenItem[]> {
   const { rows } = await sql<Row>`
     with landed as (
