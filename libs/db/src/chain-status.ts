@@ -14,8 +14,9 @@ export interface ChainStatusRow extends ChainStatus {
 }
 
 /**
- * The caller checks its lease in the same transaction. `STARTING` does not replace a halt, and `FAILING` and `PAUSED`
- * do not replace `LEFT_OUT`: they do not prove that the chain passes its checks.
+ * The caller checks its lease in the same transaction. `STARTING` does not replace a halt: no payout may be signed
+ * between a restart and the first round. `FAILING` and `PAUSED` do not replace `LEFT_OUT`: they do not prove that the
+ * chain passes its checks.
  */
 export async function writeChainStatus(
   tx: Tx,

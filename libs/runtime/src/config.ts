@@ -31,9 +31,9 @@ const AJV_OPTIONS = {
 
 /**
  * Converts integers, booleans (true, false, 1, 0) and comma-separated lists. An empty variable counts as absent. A text
- * variable X may come from the file that X_FILE names, without its last line break; the password of X_URL from
- * X_PASSWORD. Errors contain no value, since it may be a secret. @throws GatewayError CONFIG_INVALID, with every
- * mistake
+ * variable X may come from the file that X_FILE names, without its last line break. X_PASSWORD or X_PASSWORD_FILE is
+ * the password of X_URL. Errors contain no value, since it may be a secret.
+ * @throws GatewayError CONFIG_INVALID, with every mistake
  */
 export function readConfig<T>(schema: ConfigSchema, env: Environment): T {
   const problems: string[] = [];

@@ -22,7 +22,7 @@ export interface Loop {
   stop(): Promise<void>;
 }
 
-/** States: running → pausing (interval) → running, or running → backing off (a run threw) → running; stopped. */
+/** Runs at once, then `intervalMs` after each run's end, or after a backoff when it threw; never twice at a time. */
 export function startLoop(options: LoopOptions): Loop {
   const stopping = new AbortController();
   let wakeRequested = false;

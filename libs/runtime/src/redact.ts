@@ -14,7 +14,7 @@ export function redactText(text: string): string {
   return masked.length > MAX_TEXT ? `${masked.slice(0, MAX_TEXT)}… (${masked.length} characters)` : masked;
 }
 
-/** Masks secrets by key name and credentials in URLs, for JSON logs. Depth and size are bounded. */
+/** Masks secrets by key name and in URLs. Bigints become text, bytes their length, errors code, context and cause. */
 export function redact(value: unknown, depth = 0): unknown {
   if (typeof value === 'string') return redactText(value);
   if (typeof value === 'bigint') return value.toString();

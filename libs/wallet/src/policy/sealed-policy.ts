@@ -30,7 +30,7 @@ export interface OpenPolicyOptions extends PolicySurroundings {
   readonly fingerprint: string;
 }
 
-/** `surroundings` (chain ids, fee caps, tokens): another network file cannot redirect a chain or change amounts. */
+/** `surroundings` (chain ids, fee caps, tokens): another file cannot redirect a chain, change amounts or raise fees. */
 interface Sealed {
   readonly version: typeof VERSION;
   readonly sealedAt: string;
