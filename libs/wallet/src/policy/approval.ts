@@ -25,7 +25,10 @@ const ORDER_PK = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** No control characters: approvers read these on a terminal. */
 const PLAIN = /^[\x21-\x7e]{1,200}$/;
 
-/** The signed text: a JSON array without white space, the amount in base units, addresses in canonical form. */
+/**
+ * Approvers sign this text and the signer verifies it: a JSON array without white space, the amount in base units,
+ * contract (null for the native coin) and addresses in canonical form.
+ */
 export function approvalText(payout: ApprovedPayout): string {
   return JSON.stringify([
     FORMAT,

@@ -59,7 +59,10 @@ export async function sealPolicy(
   return digestOf(secret);
 }
 
-/** @throws POLICY_OF_ANOTHER_SEED; POLICY_INVALID, also when the network file changed since; errors of openKeystore */
+/**
+ * @throws POLICY_OF_ANOTHER_SEED; POLICY_INVALID, also when chain ids, fee caps, gas or tokens of the network file
+ * changed since sealing; and the errors of openKeystore
+ */
 export async function openPolicy(options: OpenPolicyOptions): Promise<OpenedPolicy> {
   const { policyFile: path, passphrase, fingerprint } = options;
   const { secret, keyId } = await openKeystoreOrNext(path, 'policy', passphrase);

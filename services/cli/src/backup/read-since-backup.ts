@@ -16,8 +16,9 @@ const BLOCKS_PER_STEP = 200;
 
 /**
  * Stores transactions of held wallets and deposit addresses that the database does not know, with the progress, up to
- * the verified block. Begins below the backup's block if a transaction was in flight at the backup, so that every block
- * of its lifetime is read.
+ * the verified block. Each block is read for all holds of the chain, so the next run and the next hold continue there.
+ * Begins below the backup's block if a transaction was in flight at the backup, so that every block of its lifetime is
+ * read.
  */
 export async function readSinceBackup(
   db: Db,

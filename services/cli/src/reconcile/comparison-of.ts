@@ -28,7 +28,8 @@ export function comparisonOf(work: ReconcileWork): Comparison {
 
 /**
  * TRON nodes have only the state of the newest solid block. Hot wallets are read within one solid block, repeatedly
- * until the scanner has verified exactly that block.
+ * until the scanner has verified exactly that block. A deposit address counts if its balance did not change between the
+ * blocks before and after its reading.
  */
 function compareTron(work: ReconcileWork): Comparison {
   const { db, network } = work;

@@ -58,7 +58,10 @@ async function readHotOnChain(state: EvmStateReader, books: Books): Promise<HotO
   };
 }
 
-/** If nodes prune the anchor's state meanwhile, the next pages are read at the newest verified block. */
+/**
+ * Each page is read at one block and compared with the movements up to it. If nodes prune that block's state meanwhile,
+ * the next pages are read at the newest verified block.
+ */
 async function compareAddresses(deps: ReconcileDeps, books: Books): Promise<FoundOnAddresses> {
   const { db, state, network, paidOnly } = deps;
   const assets = assetsOfDeposits(books);

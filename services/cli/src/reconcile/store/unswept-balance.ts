@@ -22,7 +22,7 @@ export function unswept({ received, brought, swept, fees }: DepositAsset): bigin
 
 /**
  * Rows (address, symbol, what, amount, unmatched) up to `height`: verified transfers, fee top-ups, and negative amounts
- * for sweeps and fees. By the scanner's records, independent of the ledger.
+ * for sweeps and fees (on SUI the hot wallet pays them). Their sum is the recorded balance, independent of the ledger.
  */
 export function depositMovements(
   { chain, family, nativeSymbol }: Network,
