@@ -14,7 +14,8 @@ export interface Session {
 }
 
 /**
- * `signal` destroys the connection without a closing handshake. @throws GatewayError BROKER_UNAVAILABLE, BROKER_REFUSED
+ * `signal` destroys the connection without the closing handshake, which a silent broker would not answer.
+ * @throws GatewayError BROKER_UNAVAILABLE or BROKER_REFUSED
  */
 export async function openSession(
   url: string,

@@ -93,6 +93,7 @@ async function exportTable(
   return { name, columns, rows: lines.count(), file };
 }
 
+/** In COPY text each row is one line, because line breaks in values are escaped. */
 function countLines(): { readonly stream: Transform; count(): number } {
   let count = 0;
   const stream = new Transform({

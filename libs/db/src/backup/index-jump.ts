@@ -24,8 +24,9 @@ const HOUR_MS = 3_600_000;
 const HOURS_A_DAY = 24;
 
 /**
- * Every family jumps, even if unused at the backup. @throws GatewayError RESTORE_FAILED if no addresses are left
+ * Every family jumps, even if unused at the backup, so that no address is assigned twice.
  * @param awayMs time from the backup's snapshot to the restore
+ * @throws GatewayError RESTORE_FAILED if a family has no addresses left
  */
 export function planJumps(
   families: Readonly<Record<Family, FamilyMarks>>,

@@ -4,6 +4,7 @@ const icon = (paths: string): Html => ({
   html: `<svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">${paths}</svg>`,
 });
 
+/** Shown next to words, never instead of them. */
 export const ICONS = {
   copy: icon(
     '<rect x="9" y="9" width="11" height="11" rx="2"/><path d="M5 15H4a2 2 0 0 1-2-2V4a2 2 0 0 1 2-2h9a2 2 0 0 1 2 2v1"/>',

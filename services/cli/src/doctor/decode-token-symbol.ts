@@ -1,7 +1,7 @@
 const WORD_DIGITS = 64;
 const SYMBOL_CHARACTERS_MAX = 32;
 
-/** Accepts an ABI-encoded string, or 32 bytes as from some old tokens. Removes control characters. */
+/** Accepts a string, or 32 bytes as from old tokens. Removes control characters: any author may choose them. */
 export function decodeTokenSymbol(answer: unknown): string | undefined {
   if (typeof answer !== 'string' || !/^0x(?:[0-9a-fA-F]{64})+$/.test(answer)) return undefined;
   const hex = answer.slice(2);

@@ -5,7 +5,7 @@ export type WalletOutcome =
       readonly outcome: 'SENT';
       readonly transaction?: string;
     }
-  /** The owner declined. */
+  /** The owner declined. Only FAILED may have sent a transfer. */
   | { readonly outcome: 'REFUSED' }
   | { readonly outcome: 'WRONG_NETWORK' }
   | { readonly outcome: 'UNABLE' }
