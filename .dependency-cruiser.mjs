@@ -1,4 +1,4 @@
-/** The import rules of ARCHITECTURE.md: dependencies point one way, a service never imports a service. */
+/** Import rules of ARCHITECTURE.md. */
 const libsAllowed = {
   domain: [],
   contracts: ['domain', 'chain'],
@@ -14,7 +14,7 @@ const libsAllowed = {
   scanner: ['domain', 'contracts', 'chain', 'db', 'messaging', 'runtime'],
   sdk: [],
 };
-/** Folders of payout-signer, each with those that it may import (services/payout-signer/docs/structure.md). */
+/** Folders that each folder of payout-signer may import (services/payout-signer/docs/structure.md). */
 const signer = '^services/payout-signer/src/';
 const signerAllowed = {
   payouts: [],
@@ -40,7 +40,7 @@ export default {
     {
       name: 'no-orphans',
       severity: 'error',
-      comment: 'A file that nothing imports and that is no entry point is dead.',
+      comment: 'A file that is neither imported nor an entry point is dead code.',
       from: {
         orphan: true,
         pathNot: [
@@ -58,40 +58,40 @@ export default {
     ...Object.entries(libsAllowed).map(([lib, allowed]) => ({
       name: `${lib}-imports`,
       severity: 'error',
-      comment: `libs/${lib} may import only: ${allowed.join(', ') || 'nothing of ours'}`,
+      comment: `libs/${lib} may import only: ${allowed.join(', ') || 'no workspace package'}`,
       from: { path: `^libs/${lib}/`, pathNot: tests },
       to: { path: '^(libs|services|deploy|tools)/', pathNot: `^libs/(${[lib, ...allowed].join('|')})/` },
     })),
     ...Object.entries(signerAllowed).map(([folder, allowed]) => ({
       name: `signer-${folder.replace('/', '-')}-imports`,
       severity: 'error',
-      comment: `${folder} of payout-signer may import only: ${allowed.join(', ') || 'none of its folders'}`,
+      comment: `${folder} of payout-signer may import only: ${allowed.join(', ') || 'no other folder'}`,
       from: { path: `${signer}${folder}/[^/]+$`, pathNot: tests },
       to: { path: signer, pathNot: `${signer}(${[folder, ...allowed].join('|')})/[^/]+$` },
     })),
     {
       name: 'sql-in-store-folders',
       severity: 'error',
-      comment: 'What a store offers takes and returns values, and a Db or a Tx of libs/db.',
+      comment: 'Functions of a store take values and a Db or Tx of libs/db, and return values.',
       from: { path: '^services/', pathNot: ['/store/', tests] },
       to: { path: 'node_modules/(kysely|pg)/' },
     },
     {
       name: 'domain-is-pure',
       severity: 'error',
-      comment: 'libs/domain imports nothing, not even Node.',
+      comment: 'libs/domain imports no other package and no Node module.',
       from: { path: '^libs/domain/src', pathNot: tests },
       to: { pathNot: '^libs/domain/src' },
     },
     {
-      name: 'services-are-islands',
+      name: 'services-import-no-service',
       severity: 'error',
-      comment: 'The page of services/checkout is no process: the api draws it.',
+      comment: 'Except services/checkout, a library without a process: the api renders its page.',
       from: { path: '^services/([^/]+)/', pathNot: tests },
       to: { path: '^(services|deploy|tools)/', pathNot: '^services/($1|checkout)/' },
     },
     {
-      name: 'the-page-is-the-api’s-alone',
+      name: 'only-the-api-imports-the-page',
       severity: 'error',
       from: { path: '^(libs|services|deploy|tools)/', pathNot: ['^services/(api|checkout)/', tests] },
       to: { path: '^services/checkout/' },
@@ -99,7 +99,8 @@ export default {
     {
       name: 'the-page-runs-in-browsers',
       severity: 'error',
-      comment: 'What is drawn in the browser as well imports rules and contracts, and nothing of Node.',
+      comment:
+        'Code that also runs in the browser imports only libs/domain and libs/contracts, no Node module.',
       from: { path: '^services/checkout/src/(view|texts|client)/', pathNot: tests },
       to: {
         pathNot: ['^services/checkout/src/(view|texts|client)/', '^libs/(domain|contracts)/', '/uqr/'],
@@ -125,21 +126,21 @@ export default {
       to: { path: '^(libs|services|deploy|tools)/', pathNot: '^(tools/test-servers|libs/domain)/' },
     },
     {
-      name: 'devnets-import-nothing-that-they-check',
+      name: 'devnets-import-no-code-that-they-test',
       severity: 'error',
       from: { path: '^tools/devnets/', pathNot: tests },
       to: { path: '^(libs|services|deploy|tools)/', pathNot: '^(tools/(devnets|test-servers)|libs/domain)/' },
     },
     {
-      name: 'ethers-only-where-evm-is-spoken',
+      name: 'ethers-only-in-chain-evm',
       severity: 'error',
       from: { path: '^(libs|services)/', pathNot: ['^libs/chain-evm/', tests] },
       to: { path: 'node_modules/ethers/' },
     },
     {
-      name: 'tronweb-only-where-transactions-are-written',
+      name: 'tronweb-only-its-utils',
       severity: 'error',
-      comment: 'Only its functions: the class TronWeb may ask a node.',
+      comment: 'The class TronWeb can send requests to a node.',
       from: { path: '^(libs|services|deploy)/', pathNot: tests },
       to: { path: 'node_modules/tronweb/', pathNot: '/lib/esm/utils/' },
     },
@@ -153,9 +154,9 @@ export default {
       to: { path: 'node_modules/tronweb/' },
     },
     {
-      name: 'tronweb-not-where-nothing-is-signed',
+      name: 'tronweb-only-in-signing-processes',
       severity: 'error',
-      comment: 'It takes 0.2 s of the start, and 17 MB in the api, 25 MB in scanner-tron.',
+      comment: 'It adds 0.2 s to each start, 17 MB to the api and 25 MB to scanner-tron.',
       from: {
         path: '^(services/(?!payout-signer/|cli/)[^/]+|deploy/[^/]+)/src/',
         pathNot: ['^deploy/small/src/signer\\.ts$', tests],
@@ -163,14 +164,14 @@ export default {
       to: { path: 'node_modules/tronweb/', reachable: true },
     },
     {
-      name: 'tronweb-late-in-commands',
+      name: 'tronweb-loaded-on-demand-in-cli',
       severity: 'error',
-      comment: 'Each command of `opentill` would start 0.2 s later.',
+      comment: 'A static import delays each command of `opentill` by 0.2 s.',
       from: { path: '^services/cli/src/', pathNot: tests },
       to: { path: '^libs/chain-tron/src/sender/', dependencyTypesNot: ['dynamic-import', 'type-only'] },
     },
     {
-      name: 'mysten-only-where-sui-is-spoken',
+      name: 'mysten-only-in-chain-sui',
       severity: 'error',
       from: {
         path: '^(libs|services|deploy|tools)/',
@@ -188,7 +189,7 @@ export default {
       name: 'only-production-dependencies',
       severity: 'error',
       from: { path: '^(libs|services)/[^/]+/src', pathNot: tests },
-      // A peer is installed by the services that load it: payout-signer and cli install TronWeb for chain-tron.
+      // chain-tron has TronWeb as a peer dependency; only payout-signer and cli install it.
       to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['npm-peer'] },
     },
   ],

@@ -1,12 +1,12 @@
-// Projects: unit (pure, no servers), integration (real Postgres, RabbitMQ, anvil), e2e (the gateway as real processes); full and
-// e2e-full (too slow for every commit) and docker (needs an engine: test:full adds it where one answers).
+// `npm test` runs unit (no servers), integration (real Postgres, RabbitMQ and anvil) and e2e (the gateway as real
+// processes). `npm run test:full` adds full and e2e-full, and docker if a Docker engine answers.
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const SERVERS = { globalSetup: [`${root}tools/testkit/src/run/global-setup.ts`] };
 const GROUPS = '{libs,services,deploy,tools}/*';
 
-/** Test files of a worker share one module registry: modules are loaded and compiled once, not once per file. */
+/** isolate: false loads and compiles each module once per worker, not once per test file. */
 const project = (name, test) => ({
   root,
   resolve: { conditions: ['source', 'node', 'module', 'default'] },
