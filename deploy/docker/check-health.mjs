@@ -1,4 +1,4 @@
-// HEALTHCHECK of every service image, which has no curl: healthy if /readyz answers 200.
+// HEALTHCHECK of every service image; the images have no curl. Healthy if /readyz answers 200.
 const url = `http://127.0.0.1:${process.env.HEALTH_PORT ?? '3020'}/readyz`;
 try {
   const response = await fetch(url, { signal: AbortSignal.timeout(8_000) });

@@ -1,6 +1,6 @@
-// Finishes a deployed service for its image: checks its bill of materials, removes files that never run, and
-// everything that differs between two builds of the same sources. Usage: node deploy/docker/finish-app.mjs <folder>
-// <SOURCE_DATE_EPOCH>
+// node deploy/docker/finish-app.mjs <folder> <SOURCE_DATE_EPOCH>
+// Finishes a deployed service for its image: checks its bill of materials and removes files that never run and
+// everything that differs between two builds of the same sources.
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
@@ -16,7 +16,7 @@ import { dirname, join, relative } from 'node:path';
 
 const [folder, epoch] = process.argv.slice(2);
 const OWN = /(^|\/)node_modules\/@opentill\/[^/]+\//;
-/** Files of the package manager, which contain times. */
+/** The package manager's files, which contain times. */
 const BOOKKEEPING =
   /(^|\/)(\.modules\.yaml|\.pnpm-workspace-state-v1\.json|pnpm-lock\.yaml|pnpm-workspace\.yaml|\.pnpm\/lock\.yaml|\.tsbuildinfo)$/;
 /** Files kept of own packages: build output and the schema's SQL; at the top also the files that the stage added. */

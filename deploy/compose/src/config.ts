@@ -3,7 +3,6 @@ import type { ConfigSchema } from '@opentill/runtime/config';
 export interface ChainVariables {
   readonly CHAIN: string;
   readonly NETWORKS_FILE: string;
-  /** Keeps the chain's state between starts. */
   readonly STATE_DIR: string;
   readonly RPC_PORT: number;
   readonly BLOCK_TIME_SECONDS: number;
@@ -25,7 +24,6 @@ export const CHAIN_CONFIG_SCHEMA: ConfigSchema = {
 };
 
 export interface FundVariables {
-  /** Uses the role of ops. */
   readonly DATABASE_URL: string;
   readonly NETWORKS_FILE: string;
   readonly PUBLIC_KEYS_FILE: string;

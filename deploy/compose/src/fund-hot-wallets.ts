@@ -10,15 +10,15 @@ import { waitUntil } from '@opentill/test-servers/poll-until';
 import type { Chain, Family } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
 
-/** - `CHAINS_NOT_FOLLOWED`: no scanner started reading some chains in time. They received no funds. */
+/** CHAINS_NOT_FOLLOWED: no scanner started reading some chains in time. They received no funds. */
 export type FundErrorCode = 'CHAINS_NOT_FOLLOWED';
 
-/** Amounts in whole units: of each token, and of the native coin. */
+/** Whole units of each token, and of the native coin. */
 const TOKENS = 1_000_000n;
 const COINS = 1_000n;
 const POLL_INTERVAL_MS = 500;
 
-/** Sends money on the devnets of a family. Each function resolves with the transaction hash once it is mined. */
+/** The send functions resolve with the transaction hash once it is mined. */
 interface Sender {
   balance(rpcUrl: string, contract: string, holder: string): Promise<bigint>;
   sendToken(
@@ -48,7 +48,7 @@ const onTron: Sender = {
   sendCoin: async (url, { to, amountBaseUnits: trxSun }) =>
     minedOnTron(url, await payOnTronDevnet({ url, to, trxSun })),
 };
-/** Sends to address balances, which pay payouts. */
+/** Funds address balances (SUI), from which payouts are paid. */
 const onSui: Sender = {
   balance: suiBalance,
   sendToken: async (url, { symbol }, gift) =>
@@ -84,11 +84,11 @@ export interface Funded {
 }
 
 export interface Funding {
-  /** Uses the role of ops. */
+  /** With the role of ops. */
   readonly db: Db;
   readonly networks: readonly NetworkConfig[];
   readonly hotWalletOf: (family: Family) => string | undefined;
-  /** Time limit for all scanners together, in milliseconds. */
+  /** For all scanners together. */
   readonly deadlineMs: number;
   readonly onFunded: (funded: Funded) => void;
 }

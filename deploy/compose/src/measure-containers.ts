@@ -19,7 +19,7 @@ const docker = (...args: string[]): string =>
   execFileSync('docker', args, { encoding: 'utf8', maxBuffer: 256 * MIB, stdio: ['ignore', 'pipe', 'pipe'] });
 const sizeOf = (image: string): number => Number(docker('image', 'inspect', '-f', '{{.Size}}', image));
 
-/** Milliseconds. Undefined for containers of other projects' services. */
+/** In milliseconds. Undefined for containers that are not services of Opentill. */
 function startTime({ Id, State }: Container): number | undefined {
   for (const line of docker('logs', Id).split('\n').toReversed()) {
     if (!line.includes('"message":"service started"')) continue;

@@ -9,7 +9,7 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Checks } from '@opentill/runtime/health';
 import type { ChainVariables } from './config.ts';
 
-/** - `CHAIN_NOT_LOCAL`: the networks file has no network of this name with a devnet. */
+/** CHAIN_NOT_LOCAL: the networks file has no network of this name with a devnet. */
 export type StartChainErrorCode = 'CHAIN_NOT_LOCAL';
 
 export interface RunningChain {

@@ -12,7 +12,7 @@ import { composeWebhookSender } from '@opentill/webhook-sender/compose';
 import { environmentOf, type SmallService } from './environment-of.ts';
 import { refuseKeystore } from './refuse-keystore.ts';
 
-/** Services without keys. Each keeps its own database role, broker user, pool, outbox and checks. */
+/** Each service keeps its own database role, broker user, pool, outbox and checks. */
 const PARTS: Readonly<Partial<Record<SmallService, Compose>>> = {
   api: composeApi,
   'scanner-evm': composeScannerEvm,
@@ -28,7 +28,6 @@ interface HealthVariables {
   readonly HEALTH_HOST: string;
 }
 
-/** Health port of the whole process. Each service checks its own settings. */
 const GATEWAY_CONFIG_SCHEMA = {
   properties: {
     HEALTH_PORT: { type: 'integer', minimum: 0, maximum: 65_535, default: 3020 },
@@ -60,7 +59,6 @@ export const composeGateway: Compose = async (env, { fail }) => {
 
 type Part = readonly [name: string, service: ComposedService];
 
-/** If one cannot start, stops the others and throws its error. */
 async function startTogether(starting: readonly Promise<Part>[]): Promise<readonly Part[]> {
   const results = await Promise.allSettled(starting);
   const parts = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
