@@ -19,7 +19,6 @@ export interface ShopDeps {
   readonly host: string;
   readonly networks: readonly NetworkConfig[];
   readonly opentill: Opentill;
-  /** By which the gateway signs its callbacks. */
   readonly webhookSecret: string;
   readonly wallet: DevnetWallet;
   readonly clock: Clock;
@@ -29,10 +28,10 @@ export interface ShopDeps {
 
 const ORDERS_SHOWN_MAX = 200;
 const BODY_LIMIT = '64kb';
-/** The gateway was asked, and nobody knows what it made of it. */
+/** Answered when the gateway sent no HTTP status: the outcome of the request is unknown. */
 const BAD_GATEWAY = 502;
 
-/** The demo shop: a merchant that sells, receives callbacks, and holds the devnets' customer wallet. */
+/** A merchant's shop with a callback receiver, and the customers' wallet of the devnets. */
 export function createApp(deps: ShopDeps): { start(): Promise<void>; stop(): Promise<void> } {
   const orders: ShopOrder[] = [];
   const payOrder = createPayOrder(deps.opentill, deps.wallet);
@@ -98,7 +97,7 @@ function addShop(app: Express, deps: ShopDeps, orders: ShopOrder[], payOrder: Pa
   });
 }
 
-/** What the form's choice names; the gateway refuses what it does not take. */
+/** Parses `CHAIN/SYMBOL` of the form. The gateway rejects unknown values. */
 function readAsset(asset = ''): Pick<OrderFields, 'chain' | 'symbol'> {
   const [chain = '', symbol = ''] = asset.split('/');
   return { chain: chain as Chain, symbol };

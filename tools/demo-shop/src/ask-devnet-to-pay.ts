@@ -4,9 +4,8 @@ import type { TokenPayment } from './token-payment.ts';
 const REQUEST_TIMEOUT_MS = 10_000;
 
 /**
- * Has a devnet sign and send a transfer of its first account. `idsName`: what its answer calls the ids of transactions.
- *
- * @returns the transaction's id. Throws DevnetRefusal.
+ * Makes a devnet sign and send a transfer from its first account. `idsName` is the field of the answer with the
+ * transaction ids. Returns the first id. Throws DevnetRefusal.
  */
 export async function askDevnetToPay(
   { network, rpcUrl, token, to, amountBaseUnits }: TokenPayment,

@@ -8,8 +8,8 @@ function callback(notifyType: string, data: object): Callback {
   return { notifyType, nonce: 'event-1', timestamp: NOW.getTime() / 1000, data } as Callback;
 }
 
-describe('a callback', () => {
-  it('is kept, and counted again when it comes again', () => {
+describe('createCallbackBook', () => {
+  it('keeps a callback and counts its repetitions', () => {
     const book = createCallbackBook();
     const paid = callback('ORDER_SUCCESS', { orderId: 'shop-1', status: 'SUCCESS' });
     const kept = { verified: true, notifyType: 'ORDER_SUCCESS', nonce: 'event-1', orderId: 'shop-1' };
@@ -18,13 +18,13 @@ describe('a callback', () => {
     expect(book.list()).toHaveLength(2);
   });
 
-  it('of a sweep is of no order', () => {
+  it("keeps a sweep's callback without an order id", () => {
     const book = createCallbackBook();
     expect(book.keep(callback('COLLECT_SUCCESS', { collectAmount: '5.00' }), NOW).orderId).toBe('');
   });
 });
 
-describe('the order of a callback', () => {
+describe('nextOrderStatus', () => {
   it.each([
     ['created', 'ORDER_PENDING', 0, 'ORDER_PENDING'],
     ['ORDER_PENDING_CONFIRMATION', 'ORDER_PENDING', 0, 'ORDER_PENDING'],
@@ -35,7 +35,7 @@ describe('the order of a callback', () => {
     ['ORDER_FAILED', 'ORDER_SUCCESS', 0, 'ORDER_FAILED'],
     ['ORDER_EXPIRED', 'ORDER_PENDING', 0, 'ORDER_EXPIRED'],
     ['ORDER_EXPIRED', 'ORDER_SUCCESS', 0, 'ORDER_SUCCESS'],
-  ])('%s, told %s (repeat %i), is %s', (current, notifyType, repeats, next) => {
+  ])('changes %s by %s (repeat %i) to %s', (current, notifyType, repeats, next) => {
     expect(nextOrderStatus(current, { notifyType, repeats })).toBe(next);
   });
 });

@@ -1,33 +1,28 @@
 import type { Callback } from '@opentill/sdk/verify-callback';
 
-/** A callback as the shop keeps it to show. */
 export interface ReceivedCallback {
   readonly receivedAt: string;
-  /** Only verified ones are kept. */
   readonly verified: true;
   readonly notifyType: string;
   readonly nonce: string;
-  /** How often this nonce came before: at-least-once delivery repeats it. */
+  /** Earlier callbacks with this nonce: delivery is at least once. */
   readonly repeats: number;
-  /** Empty of a sweep, which is of no order. */
+  /** Empty for a sweep, which belongs to no order. */
   readonly orderId: string;
   readonly data: unknown;
 }
 
-/** The last callbacks, newest first. A real shop keeps the nonces in its database. */
+/** The latest callbacks, newest first. A real shop stores the nonces in its database. */
 export interface CallbackBook {
   keep(callback: Callback, receivedAt: Date): ReceivedCallback;
   list(): readonly ReceivedCallback[];
 }
 
 const KEPT_MAX = 5_000;
-/** The order is done with; of these only an expired one may still be paid, or failed. */
+/** Final statuses, except that an expired order can still succeed or fail. */
 const CLOSED: ReadonlySet<string> = new Set(['ORDER_SUCCESS', 'ORDER_EXPIRED', 'ORDER_FAILED']);
 
-/**
- * What a callback makes of the shop's order. Callbacks come at least once: one that came before changes nothing, and
- * none puts a closed order back.
- */
+/** Status of the order after a callback. A repeated callback changes no order, and a closed order does not reopen. */
 export function nextOrderStatus(
   current: string,
   callback: Pick<ReceivedCallback, 'notifyType' | 'repeats'>,
@@ -36,7 +31,6 @@ export function nextOrderStatus(
   return current === 'ORDER_EXPIRED' && !CLOSED.has(callback.notifyType) ? current : callback.notifyType;
 }
 
-/** Remembers the last of the callbacks that the SDK has verified, and counts those that come again. */
 export function createCallbackBook(): CallbackBook {
   const received: ReceivedCallback[] = [];
   const seen = new Map<string, number>();

@@ -1,4 +1,3 @@
-/** The environment of the demo shop. */
 export interface ShopEnvironment {
   readonly PORT: number;
   readonly HOST: string;
@@ -10,13 +9,12 @@ export interface ShopEnvironment {
   readonly HEALTH_HOST: string;
 }
 
-/** JSON Schema of the environment, read by readConfig. */
 export const SHOP_CONFIG_SCHEMA = {
   type: 'object',
   required: ['GATEWAY_URL', 'MERCHANT_TOKEN', 'WEBHOOK_SECRET', 'NETWORKS_FILE'],
   properties: {
     PORT: { type: 'integer', minimum: 1, maximum: 65535, default: 3011 },
-    /** It pays whoever asks, with play money: this machine alone, unless somebody says otherwise. */
+    /** Any client can make the shop pay with devnet tokens, so the default is this machine only. */
     HOST: { type: 'string', minLength: 1, default: '127.0.0.1' },
     GATEWAY_URL: { type: 'string', pattern: '^https?://' },
     MERCHANT_TOKEN: { type: 'string', minLength: 1 },

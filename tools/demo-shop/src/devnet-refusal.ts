@@ -1,2 +1,2 @@
-/** The payment asked for is not possible; the message says what to mend. */
+/** A devnet cannot make the requested payment. The message says what to correct. */
 export class DevnetRefusal extends Error {}

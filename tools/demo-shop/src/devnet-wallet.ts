@@ -16,16 +16,15 @@ export interface DevnetPayment {
 }
 
 export interface DevnetWallet {
-  /** What a newcomer needs to pay by hand: per chain the RPC URL, the tokens and a funded key. */
+  /** RPC URL, tokens and a funded key of each chain, for payments by hand. */
   describe(): object;
-  /** Pays as a customer and answers the transaction's hash as soon as the node has taken it. */
+  /** Resolves with the transaction hash once the node accepted the payment. Throws DevnetRefusal. */
   pay(payment: DevnetPayment): Promise<string>;
 }
 
 interface Customer {
-  /** An account with money whose key everybody knows. */
+  /** A funded account with a published key. */
   readonly account: { readonly address: string; readonly privateKey: string };
-  /** Sends it and answers the transaction's hash. Throws DevnetRefusal. */
   readonly pay: (payment: TokenPayment) => Promise<string>;
 }
 
@@ -35,10 +34,7 @@ const CUSTOMERS: Readonly<Record<Family, Customer>> = {
   SUI: { account: SUI_CUSTOMER, pay: payOnSui },
 };
 
-/**
- * The devnets' customer wallet. The nodes hold its keys, and pay one payment after the other: anvil gives two that come at
- * once the same nonce.
- */
+/** The devnets' customer wallet; the nodes sign. Serialises payments per chain: anvil reuses a nonce for parallel ones. */
 export function createDevnetWallet(networks: readonly NetworkConfig[]): DevnetWallet {
   const lastSent = new Map<string, Promise<unknown>>();
 

@@ -1,7 +1,6 @@
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { ReceivedCallback } from './callbacks.ts';
 
-/** What the shop sells. Prices are decimal strings, as everywhere. */
 export const PRODUCTS = [
   { id: 'sticker', name: 'Sticker', price: '1.50' },
   { id: 'mug', name: 'Mug', price: '12.90' },
@@ -10,14 +9,13 @@ export const PRODUCTS = [
 
 const CALLBACKS_SHOWN = 200;
 
-/** An order of the shop, as its page lists it. */
 export interface ShopOrder {
   readonly orderId: string;
   readonly product: string;
   readonly amount: string;
   readonly symbol: string;
   readonly chain: string;
-  /** Null for a payout: nobody pays it. */
+  /** Null for a payout. */
   readonly paymentUrl: string | null;
   status: string;
 }
@@ -36,7 +34,7 @@ table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:.5rem .6
 button{background:#0b6e4f;color:#fff;border:0;border-radius:6px;padding:.4rem .9rem;font:inherit;cursor:pointer;white-space:nowrap}select{font:inherit;padding:.3rem}
 input{font:inherit;padding:.3rem;box-sizing:border-box;width:100%;margin:.3rem 0 .8rem}code{font-size:.8rem;word-break:break-all}.good{color:#0b6e4f;font-weight:600}.bad{color:#b42318;font-weight:600}.soft{color:#5b6672}tr.head td{border-bottom:0;padding-bottom:0}td form{display:inline;margin-left:.6rem}`;
 
-/** Puts the newer state of what is marked in place every second, and leaves the rest of the page alone. */
+/** Replaces the element marked `data-live` every second, so that input elsewhere on the page is kept. */
 const FOLLOW = `<script>
 setInterval(async () => {
   try {
@@ -54,23 +52,18 @@ function page(title: string, body: string): string {
 <nav><a href="/">Shop</a> · <a href="/callbacks">Callbacks</a> · <a href="/devnet">Devnet</a></nav><h1>${escapeHtml(title)}</h1>${body}${FOLLOW}</body></html>`;
 }
 
-/**
- * Somebody to pay, whose keys everybody knows: anvil's tenth account, the first of the words `abandon … about`, the second of
- * the SUI devnet.
- */
+/** Accounts with published keys: anvil's tenth, the first of the mnemonic `abandon … about`, the SUI devnet's second. */
 const RECEIVERS = {
   EVM: '0xa0Ee7A142d267C1f36714E4a8F75612F20a79720',
   TRON: 'TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH',
   SUI: '0xc562357204cbc1e3d473450c0d666061e169ceac641dbf2a008250c1e9ae8baa',
 };
 
-/** After these callbacks an order has ended. */
 const CLOSED: ReadonlySet<string> = new Set(['ORDER_SUCCESS', 'ORDER_EXPIRED', 'ORDER_FAILED']);
 
-/** Nothing came yet, or too little. */
+/** Unpaid or underpaid orders. */
 const PAYABLE: ReadonlySet<string> = new Set(['created', 'ORDER_PENDING']);
 
-/** The shop window with the orders so far. */
 export function shopPage(networks: readonly NetworkConfig[], orders: readonly ShopOrder[]): string {
   const choices = networks
     .flatMap((n) =>
@@ -108,7 +101,6 @@ function checkout(o: ShopOrder, paymentUrl: string): string {
   return `<a href="${escapeHtml(paymentUrl)}">checkout</a>${PAYABLE.has(o.status) ? pay : ''}`;
 }
 
-/** The callbacks received, newest first. */
 export function callbacksPage(callbacks: readonly ReceivedCallback[]): string {
   const rows = callbacks.slice(0, CALLBACKS_SHOWN).map(callbackRow).join('');
   const table = `<table><tr><th>Received</th><th>Type</th><th>Order</th><th>Signature</th></tr>${rows}</table>`;

@@ -2,10 +2,7 @@ import { evmAddressCodec } from '@opentill/chain-evm/address';
 import { DevnetRefusal } from './devnet-refusal.ts';
 import type { TokenPayment } from './token-payment.ts';
 
-/**
- * The customer of the EVM devnets: anvil's second default account. The mnemonic behind it is published with anvil, so
- * this key is worth nothing anywhere else.
- */
+/** anvil's second default account. Its mnemonic is published, so this key is worthless on other chains. */
 export const EVM_CUSTOMER = {
   address: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
   privateKey: '0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d',
@@ -13,7 +10,7 @@ export const EVM_CUSTOMER = {
 const TRANSFER_SELECTOR = 'a9059cbb';
 const REQUEST_TIMEOUT_MS = 10_000;
 
-/** Has the node sign and send a transfer of its second account. Throws DevnetRefusal. */
+/** Makes the node sign and send a transfer from its second account. Throws DevnetRefusal. */
 export async function payOnEvm({
   network,
   rpcUrl,

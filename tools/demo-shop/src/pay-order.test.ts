@@ -24,7 +24,7 @@ const ORDER: CheckoutOrder = {
   serverTime: 1_800_000_000,
 };
 
-/** A shop whose gateway answers the order as it is, and the amounts that its customer has sent. */
+/** `gateway.order` is the gateway's answer. `sent` collects the amounts that the wallet paid. */
 function aShop(fields: Partial<CheckoutOrder> = {}) {
   const gateway = { order: { ...ORDER, ...fields } };
   const sent: string[] = [];
@@ -40,8 +40,8 @@ function aShop(fields: Partial<CheckoutOrder> = {}) {
   return { gateway, sent, wallet, pay: async () => pay('shop-1') };
 }
 
-describe('the customer', () => {
-  it('pays what is missing, whatever has come', async () => {
+describe('createPayOrder', () => {
+  it('pays the missing amount of an unpaid or underpaid order', async () => {
     const { gateway, sent, pay } = aShop();
     await pay();
     gateway.order = { ...gateway.order, status: 'PENDING', receivedAmount: '2.40' };
@@ -49,7 +49,7 @@ describe('the customer', () => {
     expect(sent).toEqual(['12.9', '10.5']);
   });
 
-  it('pays once however often the button is clicked before the payment is seen', async () => {
+  it('pays once for several clicks before the payment is seen', async () => {
     const { sent, pay } = aShop();
     const clicks = await Promise.allSettled([pay(), pay()]);
     expect(clicks.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
@@ -57,7 +57,7 @@ describe('the customer', () => {
     expect(sent).toEqual(['12.9']);
   });
 
-  it('pays again when the node has refused', async () => {
+  it('pays again after the node rejected a payment', async () => {
     const { wallet, sent, pay } = aShop();
     wallet.refuses = true;
     await expect(pay()).rejects.toThrow('the node is away');
@@ -72,7 +72,7 @@ describe('the customer', () => {
     { status: 'EXPIRED', reason: 'Not paid' },
     { status: 'FAILED', reason: 'Refused by operator' },
     { status: 'PENDING', receivedAmount: '13.00' },
-  ] as const)('pays nothing of an order that wants none: %j', async (fields) => {
+  ] as const)('rejects the payment of an order that expects none: %j', async (fields) => {
     const { sent, pay } = aShop(fields);
     await expect(pay()).rejects.toThrow('shop-1 wants no payment now');
     expect(sent).toEqual([]);

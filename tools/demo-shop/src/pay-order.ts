@@ -4,12 +4,12 @@ import type { CheckoutOrder } from '@opentill/sdk/orders';
 import { DevnetRefusal } from './devnet-refusal.ts';
 import type { DevnetWallet } from './devnet-wallet.ts';
 
-/** Pays an order as its customer, and answers the transaction's hash. Throws DevnetRefusal and OpentillError. */
+/** Resolves with the transaction hash. Throws DevnetRefusal and OpentillError. */
 export type PayOrder = (orderId: string) => Promise<string>;
 
-/** What the customer pays is what is missing, once: clicking twice pays no order twice. */
+/** Pays the missing amount of an order. Rejects a second payment until the gateway reports the first one. */
 export function createPayOrder(opentill: Pick<Opentill, 'pay'>, wallet: Pick<DevnetWallet, 'pay'>): PayOrder {
-  /** By order what it had received when a payment was sent, which has not come while it is still the same. */
+  /** Order id to the amount received when a payment was sent. While it is unchanged, the payment is not yet seen. */
   const receivedBefore = new Map<string, string>();
   return async (orderId) => {
     const order = await opentill.pay(orderId);
@@ -26,7 +26,7 @@ export function createPayOrder(opentill: Pick<Opentill, 'pay'>, wallet: Pick<Dev
   };
 }
 
-/** In display units. */
+/** Returns display units. */
 function missingOf({ orderId, status, amount, receivedAmount, decimals }: CheckoutOrder): string {
   const missing = baseUnits(amount, decimals) - baseUnits(receivedAmount, decimals);
   const isAwaited = (status === 'INIT' || status === 'PENDING') && missing > 0n;
@@ -34,7 +34,7 @@ function missingOf({ orderId, status, amount, receivedAmount, decimals }: Checko
   return formatAmount(missing, decimals, 0);
 }
 
-/** Nothing is no amount to pay, but one that may have been received. */
+/** Returns 0 for an amount of zero, which parseAmount rejects. */
 function baseUnits(amount: string, decimals: number): bigint {
   const parsed = parseAmount(amount, decimals);
   return parsed.ok ? parsed.value : 0n;

@@ -1,6 +1,6 @@
 import type { NetworkConfig, TokenConfig } from '@opentill/contracts/network-config';
 
-/** A payment of a token of the devnet, in base units; `to` as it was typed. */
+/** A token payment on a devnet. `to` is unchecked user input. */
 export interface TokenPayment {
   readonly network: NetworkConfig;
   readonly rpcUrl: string;
