@@ -2,29 +2,28 @@ import { createHmac } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { NotifyOrder, NotifyType } from '@opentill/contracts/notify-order';
 
-/** A callback as a merchant's server sees it. */
 export interface ReceivedCallback {
   readonly nonce: string;
   readonly notifyType: NotifyType;
   readonly data: NotifyOrder;
-  /** The whole body, as received. */
+  /** The body, unparsed. */
   readonly text: string;
   readonly headers: IncomingHttpHeaders;
-  /** Why its signatures don't hold; none when both do. */
+  /** Empty if both signatures are valid. */
   readonly problems: readonly string[];
 }
 
-/** A merchant's server that remembers everything and answers 200 unless told otherwise. */
+/** A merchant's server that records all callbacks. */
 export interface CallbackReceiver {
   readonly url: string;
   readonly received: readonly ReceivedCallback[];
-  /** An order's callbacks in the order of their first arrival, without repetitions. */
+  /** Callbacks of an order by first arrival, without repetitions. */
   of(orderId: string): readonly ReceivedCallback[];
-  /** Their types and statuses, `ORDER_PENDING INIT` for example. */
+  /** Types and statuses of these callbacks, `ORDER_PENDING INIT` for example. */
   story(orderId: string): readonly string[];
-  /** Passes every callback on to another server as well. */
+  /** Also sends each callback to another server. */
   forwardTo(url: string): void;
-  /** Decides the status of an answer; 200 by default. */
+  /** Returns the HTTP status of the answer; 200 by default. */
   answer: (callback: ReceivedCallback) => number;
   close(): Promise<void>;
 }
@@ -37,7 +36,7 @@ interface Envelope {
   readonly data: NotifyOrder;
 }
 
-/** Listens on a port of 127.0.0.1, which must be free. */
+/** Listens on 127.0.0.1. */
 export async function startCallbackReceiver(port: number, secret: string): Promise<CallbackReceiver> {
   const received: ReceivedCallback[] = [];
   let next: string | undefined;
@@ -87,26 +86,27 @@ export async function startCallbackReceiver(port: number, secret: string): Promi
   return receiver;
 }
 
-/** The first of each nonce. */
+/** Keeps the first callback of each nonce. */
 export function firstArrivals(callbacks: readonly ReceivedCallback[]): readonly ReceivedCallback[] {
   const seen = new Set<string>();
   return callbacks.filter(({ nonce }) => !seen.has(nonce) && seen.add(nonce));
 }
 
-/** Verifies both schemes (docs/api.md section 6) with nothing of the gateway's own code. */
+/** Verifies both signature schemes (docs/api.md section 6) independently of the gateway's code. */
 function findSignatureProblems(text: string, headers: IncomingHttpHeaders, secret: string): string[] {
   const problems: string[] = [];
   const { sign, timestamp, nonce, data } = JSON.parse(text) as Envelope;
   const hex = (message: string) => createHmac('sha256', secret).update(message).digest('hex');
   const marker = '"data":';
   const raw = text.slice(text.indexOf(marker) + marker.length, -1);
-  if (hex(raw) !== sign) problems.push('sign does not hold over the raw bytes of data');
-  if (hex(JSON.stringify(data)) !== sign) problems.push('sign does not hold over data serialised again');
-  if (headers['x-signature'] !== sign) problems.push('X-Signature is not sign');
-  if (headers['x-timestamp'] !== `${timestamp}`) problems.push('X-Timestamp is not timestamp');
+  if (hex(raw) !== sign) problems.push('sign is invalid for the raw bytes of data');
+  if (hex(JSON.stringify(data)) !== sign) problems.push('sign is invalid for re-serialised data');
+  if (headers['x-signature'] !== sign) problems.push('X-Signature differs from sign');
+  if (headers['x-timestamp'] !== `${timestamp}`) problems.push('X-Timestamp differs from timestamp');
   const { 'webhook-id': id, 'webhook-timestamp': at, 'webhook-signature': signature } = headers;
   const expected = createHmac('sha256', secret).update(`${nonce}.${timestamp}.${text}`).digest('base64');
-  if (id !== nonce || at !== `${timestamp}`) problems.push('webhook-id and webhook-timestamp are others');
-  if (signature !== `v1,${expected}`) problems.push('webhook-signature does not hold');
+  if (id !== nonce || at !== `${timestamp}`)
+    problems.push('webhook-id or webhook-timestamp differs from the body');
+  if (signature !== `v1,${expected}`) problems.push('webhook-signature is invalid');
   return problems;
 }

@@ -14,18 +14,16 @@ import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import type { RunningEvmChain } from '@opentill/local/start-chains';
 import { tokensOf } from './tokens-of.ts';
 
-/** A payment by a customer of the devnet. */
 export interface Payment {
   readonly to: string;
   /** Decimal string in display units. */
   readonly amount: string;
   /** @default 'USDT' */
   readonly symbol?: string;
-  /** Which of the rich accounts pays: 2, 3 or 4. @default 2 */
+  /** Index of the paying customer account: 2, 3 or 4. @default 2 */
   readonly account?: number;
 }
 
-/** What the chain itself says of a mined transaction. */
 export interface MinedTransaction {
   readonly blockNum: number;
   readonly blockHash: string;
@@ -35,13 +33,11 @@ export interface MinedTransaction {
   readonly fee: bigint;
 }
 
-/** Where a devnet answers, and what its gateway knows of it. */
 export interface ReachableChain {
   readonly network: NetworkConfig;
   readonly node: Pick<RunningEvmChain['node'], 'rpcUrl'>;
 }
 
-/** A devnet in the hands of a test. */
 export interface ChainUnderTest {
   readonly chain: string;
   readonly rpcUrl: string;
@@ -51,23 +47,23 @@ export interface ChainUnderTest {
   contractOf(symbol: string): string;
   decimalsOf(symbol: string): number;
   baseUnits(symbol: string, amount: string): bigint;
-  /** Sends a payment; its hash, before any block holds it. */
+  /** Resolves with the hash before the transaction is mined. */
   pay(payment: Payment): Promise<string>;
-  /** Blocks by hand from now on, until `mineByTime`. */
+  /** Stops automatic blocks until `mineByTime`. */
   mineByHand(): Promise<void>;
   mineByTime(): Promise<void>;
   mine(blocks?: number): Promise<void>;
   head(): Promise<number>;
   mined(txid: string): Promise<MinedTransaction>;
   rawTransaction(txid: string): Promise<string>;
-  /** Replaces the last `depth` blocks; raw transactions go into the place given, 0 being the deepest. */
+  /** Replaces the last `depth` blocks. Each replacement goes into the block at its offset; 0 is the oldest. */
   reorg(depth: number, replacements?: Parameters<typeof reorg>[0]['replacements']): Promise<void>;
-  /** Native coin of a holder, in the head block. */
+  /** Native coin at the head block. */
   coins(holder: string): Promise<bigint>;
   balance(symbol: string, holder: string): Promise<bigint>;
-  /** How many seconds the chain's time is ahead of the clock. */
+  /** Seconds by which the chain's time is ahead of the clock. */
   secondsAhead(): Promise<number>;
-  /** Lets the chain's time jump; the next block has it. */
+  /** Advances the chain's time from the next block on. */
   jump(seconds: number): Promise<void>;
 }
 

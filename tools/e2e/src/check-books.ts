@@ -3,27 +3,23 @@ import type { Db } from '@opentill/db/database';
 import { familyOf, type Chain } from '@opentill/domain/chains';
 import { firstArrivals, type ReceivedCallback } from './callback-receiver.ts';
 
-/*
- * What must hold of a gateway at rest, whatever happened to it before. Each function answers with one line per
- * problem, none when all is well; the database is opened as its owner.
- */
+// Invariants of a gateway at rest. Each function returns one line per problem. `db` has the rights of the owner.
 
-/** A chain that books are held against. */
+/** A chain whose balances are compared with the ledger. */
 export interface BookedChain {
   readonly chain: string;
-  /** Native coin of a holder, in the head block. */
+  /** Native coin at the head block. */
   coins(holder: string): Promise<bigint>;
   balance(symbol: string, holder: string): Promise<bigint>;
 }
 
-/** Who pays on which chain. */
 export interface HotWallets {
   readonly evmHotWallet: string;
   readonly tronHotWallet: string;
   readonly suiHotWallet: string;
 }
 
-/** The ledger against itself, and against what the tracker says of transfers and orders. */
+/** Checks that the ledger is consistent and agrees with the tracker's transfers and orders. */
 export async function findLedgerProblems(db: Db): Promise<string[]> {
   const { rows } = await sql<{ problem: string }>`
     with account as (
@@ -38,7 +34,7 @@ export async function findLedgerProblems(db: Db): Promise<string[]> {
       select o.order_id, o.actual_amount, coalesce(sum(coalesce(d.worth, t.amount)), 0) as amount
       from orders o left join transfer_settlement s on s.order_pk = o.order_pk and s.credited
         left join transfer t using (transfer_id)
-        left join order_decision d on d.transfer_id = t.transfer_id and d.outcome = 'DONE' -- of another token, for what somebody said
+        left join order_decision d on d.transfer_id = t.transfer_id and d.outcome = 'DONE' -- an operator valued another token
       where o.status = 'SUCCESS' and o.order_type = 'COLLECTION' group by o.order_pk
     ), moved as (
       select p.chain, o.symbol, sum(o.amount) as amount from movement m join payout p using (order_pk) join orders o using (order_pk)
@@ -47,7 +43,7 @@ export async function findLedgerProblems(db: Db): Promise<string[]> {
     select format('transaction %s does not sum to zero', t.ref) as problem
       from ledger_transaction t join ledger_posting p using (ledger_tx_id) join ledger_account a using (account_id)
       group by t.ledger_tx_id, a.chain, a.symbol having sum(p.amount) <> 0
-    union all select format('the balance of %s %s %s is %s, its postings make %s', kind, chain, symbol, balance, posted)
+    union all select format('the balance of %s %s %s is %s, its postings sum to %s', kind, chain, symbol, balance, posted)
       from account where balance <> posted
     union all select format('%s on %s sums to %s', symbol, chain, sum(balance))
       from account group by chain, symbol having sum(balance) <> 0
@@ -56,13 +52,13 @@ export async function findLedgerProblems(db: Db): Promise<string[]> {
     union all select format('transfer %s is %s, booked: %s', t.transfer_id, t.state, coalesce(s.booked, false))
       from transfer t left join transfer_settlement s using (transfer_id)
       where (t.state = 'VERIFIED') is distinct from coalesce(s.booked, false)
-    union all select format('%s %s: the ledger has %s, booked transfers make %s', chain, symbol, sum(ledger), sum(transfers))
+    union all select format('%s %s: the ledger has %s, booked transfers sum to %s', chain, symbol, sum(ledger), sum(transfers))
       from (
         select chain, symbol, balance as ledger, 0 as transfers from account where kind = 'DEPOSIT'
         union all select chain, symbol, 0, amount from booked
         union all select chain, symbol, 0, -amount from moved
       ) d group by chain, symbol having sum(ledger) <> sum(transfers)
-    union all select format('%s of %s, %s %s: the ledger has %s, transfers make %s', kind, merchant_id, chain, symbol, sum(ledger), sum(transfers))
+    union all select format('%s of %s, %s %s: the ledger has %s, transfers sum to %s', kind, merchant_id, chain, symbol, sum(ledger), sum(transfers))
       from (
         select kind, merchant_id, chain, symbol, -balance as ledger, 0 as transfers
           from account where kind in ('MERCHANT', 'SUSPENSE')
@@ -71,7 +67,7 @@ export async function findLedgerProblems(db: Db): Promise<string[]> {
   return rows.map((row) => row.problem);
 }
 
-/** The ledger against the chains: what lies on all deposit addresses is what DEPOSIT says, to the base unit. */
+/** Checks that the balance of all deposit addresses equals the DEPOSIT account, to the base unit. */
 export async function findChainProblems(db: Db, chains: readonly BookedChain[]): Promise<string[]> {
   const problems: string[] = [];
   const addresses = await db.selectFrom('deposit_address').select(['family', 'address']).execute();
@@ -94,7 +90,7 @@ export async function findChainProblems(db: Db, chains: readonly BookedChain[]):
   return problems;
 }
 
-/** Payouts against their transactions, the ledger against the hot wallets. */
+/** Compares payouts with their transactions, and the ledger with the hot wallets. */
 export async function findPayoutProblems(
   db: Db,
   chains: readonly BookedChain[],
@@ -135,7 +131,7 @@ export async function findPayoutProblems(
   return problems;
 }
 
-/** What a merchant received against what it should have been told. */
+/** Compares the received callbacks with the gateway's notifications. */
 export async function findCallbackProblems(db: Db, received: readonly ReceivedCallback[]): Promise<string[]> {
   const problems = received.flatMap(({ nonce, problems: wrong }) => wrong.map((why) => `${nonce}: ${why}`));
   const rows = await db
@@ -156,24 +152,24 @@ export async function findCallbackProblems(db: Db, received: readonly ReceivedCa
     .orderBy('n.subject_id')
     .orderBy('n.sequence')
     .execute();
-  const told = new Map(rows.map((row) => [row.event_id, row]));
+  const queued = new Map(rows.map((row) => [row.event_id, row]));
   const newest = new Map<string, number>();
   for (const { nonce, data, notifyType } of received) {
-    const row = told.get(nonce);
-    const saysIt = row?.notify_type === notifyType && row.data === JSON.stringify(data);
-    if (row === undefined || !saysIt) {
-      problems.push(`${nonce} (${notifyType} of ${data.orderId}) says what no notification says`);
+    const row = queued.get(nonce);
+    const isSame = row?.notify_type === notifyType && row.data === JSON.stringify(data);
+    if (row === undefined || !isSame) {
+      problems.push(`${nonce} (${notifyType} of ${data.orderId}) equals no notification`);
       continue;
     }
     if (row.sequence < (newest.get(row.order_id) ?? 0))
-      problems.push(`${row.order_id}: callback ${row.sequence} came after a newer one`);
+      problems.push(`${row.order_id}: callback ${row.sequence} arrived after a newer one`);
     newest.set(row.order_id, Math.max(row.sequence, newest.get(row.order_id) ?? 0));
   }
   const arrived = new Set(received.map(({ nonce }) => nonce));
   for (const row of rows) {
     const label = `${row.order_id}: callback ${row.sequence} ${row.notify_type}`;
-    if (row.state === 'SUPERSEDED') continue; // a newer one went out instead, after three failed attempts
-    if (!arrived.has(row.event_id)) problems.push(`${label} never came`);
+    if (row.state === 'SUPERSEDED') continue; // after three failed attempts a newer one replaced it
+    if (!arrived.has(row.event_id)) problems.push(`${label} never arrived`);
     if (row.state !== 'DELIVERED') problems.push(`${label} is ${row.state ?? 'not queued'}`);
   }
   const successes = countBy(firstArrivals(received).filter((one) => one.notifyType === 'ORDER_SUCCESS'));
@@ -181,12 +177,12 @@ export async function findCallbackProblems(db: Db, received: readonly ReceivedCa
     if (times !== 1) problems.push(`${orderId} became SUCCESS ${times} times`);
   const ended = rows.filter(({ status, movement }) => status === 'SUCCESS' && movement !== 'SWEEP');
   for (const orderId of new Set(ended.map((row) => row.order_id)))
-    if (!successes.has(orderId)) problems.push(`${orderId} is SUCCESS, and nobody was told`);
+    if (!successes.has(orderId)) problems.push(`${orderId} is SUCCESS without a callback`);
   problems.push(...findUntoldSweeps(rows));
   return problems;
 }
 
-/** A merchant hears of a sweep that it was sent, once, and how it ended, once. */
+/** Each sweep needs one callback when it is sent and one when it ends. */
 function findUntoldSweeps(
   rows: readonly {
     readonly order_id: string;
@@ -195,17 +191,17 @@ function findUntoldSweeps(
     readonly notify_type: string;
   }[],
 ): string[] {
-  const heard = Map.groupBy(
+  const sweeps = Map.groupBy(
     rows.filter(({ movement }) => movement === 'SWEEP'),
     ({ order_id: orderId }) => orderId,
   );
-  return [...heard].flatMap(([orderId, told]) => {
-    const story = told.map(({ notify_type: type }) => type).join(' ');
+  return [...sweeps].flatMap(([orderId, callbacks]) => {
+    const story = callbacks.map(({ notify_type: type }) => type).join(' ');
     const isRight =
-      told[0]?.status === 'SUCCESS'
+      callbacks[0]?.status === 'SUCCESS'
         ? story === 'COLLECT_PENDING COLLECT_SUCCESS'
         : story.startsWith('COLLECT_PENDING');
-    return isRight ? [] : [`${orderId} is ${told[0]?.status}, told was: ${story}`];
+    return isRight ? [] : [`${orderId} is ${callbacks[0]?.status}, its callbacks are: ${story}`];
   });
 }
 
@@ -215,7 +211,7 @@ function countBy(callbacks: readonly ReceivedCallback[]): Map<string, number> {
   return counts;
 }
 
-/** Notifications that no merchant has got yet; 0 when deliveries are at rest. */
+/** Number of notifications that are neither delivered nor superseded. */
 export async function undeliveredCount(db: Db): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select count(*)::int as count from notification n

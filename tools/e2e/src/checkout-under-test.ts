@@ -5,16 +5,15 @@ import { findAccessibilityProblems } from './find-accessibility-problems.ts';
 import { openBrowser, type BrowserUnderTest, type PageUnderTest } from './open-browser.ts';
 import { startGatewayUnderTest, type GatewayUnderTest } from './start-gateway-under-test.ts';
 
-/** A whole gateway, a browser, and what tests of the page do all the time. */
 export interface CheckoutUnderTest {
   readonly gateway: GatewayUnderTest;
   readonly browser: BrowserUnderTest;
-  /** An order of 100 USDT, unless said otherwise. */
+  /** Creates an order of 100 USDT, unless `fields` override it. */
   order(chain: string, fields?: Readonly<Record<string, string | number>>): Promise<OrderAnswer>;
   stop(): Promise<void>;
 }
 
-/** Where its explorer shows a transaction; nobody answers there. */
+/** Explorer URL of the test networks. No server answers there. */
 export const EXPLORER = 'https://explorer.example/tx/{txid}';
 const STATE_DEADLINE_MS = 30_000;
 
@@ -46,12 +45,11 @@ export async function startCheckoutUnderTest(): Promise<CheckoutUnderTest> {
   };
 }
 
-/** Waits until the page shows the state. */
 export async function untilState(page: Page, state: string, timeout = STATE_DEADLINE_MS): Promise<void> {
   await page.waitForSelector(`main[data-state=${state}]`, { timeout });
 }
 
-/** By how much the page is wider than its window. */
+/** Pixels by which the page is wider than its window. */
 export async function overflow(page: Page): Promise<number> {
   return page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth');
 }
@@ -65,8 +63,8 @@ const LOOKS = [
 ] as const;
 
 /**
- * Looks at a page as it is, in all sizes and both lights: nothing is wider than the window, axe finds nothing, nothing
- * was complained about. Of each look a picture of the whole page is kept, as `checkout-<name>-<look>.png`.
+ * Checks a page in all sizes and both colour schemes: no overflow, no accessibility problem, no complaint. Keeps a
+ * picture of each as `checkout-<name>-<look>.png`.
  */
 export async function examine(view: PageUnderTest, name: string): Promise<void> {
   const found: object[] = [];
@@ -81,7 +79,7 @@ export async function examine(view: PageUnderTest, name: string): Promise<void> 
   expect(view.complaints).toEqual([]);
 }
 
-/** Opens the page of an order, waits for its state and examines it, also from right to left. */
+/** Opens an order's page, waits for its state and examines it, also in a right-to-left language. */
 export async function examineUrl(browser: BrowserUnderTest, url: string, state: string): Promise<void> {
   for (const [name, address] of [
     [state, url],

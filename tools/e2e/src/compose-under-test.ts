@@ -16,7 +16,7 @@ import { promisify } from 'node:util';
 import { findFreePort } from '@opentill/test-servers/free-port';
 import { CHECKOUT } from './read-markdown.ts';
 
-/** What an engine says of a container; the part that tests look at. */
+/** The part of `docker inspect` that tests use. */
 export interface ContainerFacts {
   readonly Id: string;
   readonly Name: string;
@@ -38,13 +38,12 @@ export interface ContainerFacts {
   };
 }
 
-/** Whose docker-compose.yml, and what its images are called by. */
 export interface ComposeSource {
   readonly checkout: string;
   readonly imageTag: string;
 }
 
-/** docker-compose.yml with its devnet, under a project name, secrets and ports of its own. */
+/** docker-compose.yml with its devnet, and with its own project name, secrets and ports. */
 export interface ComposeUnderTest {
   readonly project: string;
   readonly ports: Readonly<
@@ -60,26 +59,26 @@ export interface ComposeUnderTest {
     >
   >;
   secret(name: string): string;
-  /** Runs compose, with further files (of deploy/compose) after the first; what it wrote. */
+  /** Runs compose with docker-compose.yml and further `files` of deploy/compose. Returns its output. */
   compose(args: readonly string[], files?: readonly string[], timeoutMs?: number): Promise<string>;
-  /** Runs a line of a document as it stands there, in a folder; `docker compose run` is this project's, without a terminal. */
+  /** Runs a line of a document unchanged in `folder`. `docker compose run` uses this project, without a terminal. */
   type(line: string, folder: string): Promise<string>;
-  /** Runs compose with bytes for its standard input; the bytes that it wrote. */
+  /** Runs compose with `input` on standard input. Returns its standard output. */
   pipe(args: readonly string[], input?: Buffer): Promise<Buffer>;
-  /** The container of a service that is there. */
+  /** Throws if the service has no container. */
   inspect(service: string): Promise<ContainerFacts>;
-  /** The services that have a running container. */
+  /** Names of the services with a running container. */
   running(files?: readonly string[]): Promise<readonly string[]>;
-  /** Runs a program in a service's container; its output, also of one that failed. */
+  /** Runs a program in a service's container. Does not throw when it fails. */
   exec(
     service: string,
     command: readonly string[],
   ): Promise<{ readonly code: number; readonly output: string }>;
-  /** The same project by the files and images of another version, with the secrets that it has besides. */
+  /** Switches the project to another version's files and images. Keeps its secrets, and creates missing ones. */
   moveTo(source: ComposeSource): Promise<ComposeUnderTest>;
-  /** Kills and removes services at once, and removes volumes, as when a disk is lost. */
+  /** Kills and removes services and removes volumes, like the loss of a disk. */
   lose(services: readonly string[], volumes: readonly string[]): Promise<void>;
-  /** Takes everything down, volumes included. */
+  /** Removes everything, including volumes. */
   remove(): Promise<void>;
 }
 
@@ -87,7 +86,7 @@ const run = promisify(execFile);
 const OUTPUT_MAX = 64 * 1024 * 1024;
 const COMMAND_TIMEOUT_MS = 300_000;
 
-/** Whichever compose answers; nothing when there is no engine. */
+/** Returns undefined without a Docker engine or compose. */
 async function findCompose(): Promise<readonly string[] | undefined> {
   const answers = async (command: string, ...args: string[]): Promise<boolean> =>
     run(command, args, { timeout: 15_000 }).then(
@@ -99,26 +98,26 @@ async function findCompose(): Promise<readonly string[] | undefined> {
   return (await answers('docker-compose', 'version')) ? ['docker-compose'] : undefined;
 }
 
-/** What stays the same when a project moves from one version to another. */
+/** Unchanged when a project moves from one version to another. */
 interface Project {
   readonly command: string;
   /** Arguments before all others. */
   readonly before: readonly string[];
   readonly name: string;
-  /** Has .env. */
+  /** Contains .env. */
   readonly directory: string;
   readonly secrets: string;
   readonly ports: ComposeUnderTest['ports'];
 }
 
-/** Prepares the project; nothing is built or started. Throws when no engine answers, or no compose is there. */
+/** Prepares the project without building or starting it. Throws without a Docker engine or compose. */
 export async function prepareCompose(
   source: ComposeSource = { checkout: CHECKOUT, imageTag: 'latest' },
 ): Promise<ComposeUnderTest> {
   const [command, ...before] = (await findCompose()) ?? [];
   if (command === undefined)
     throw new Error(
-      'This test needs a Docker engine that answers, and docker compose or docker-compose: none is here.',
+      'This test needs a running Docker engine, and docker compose or docker-compose. Install them, or skip the test.',
     );
   const directory = mkdtempSync(join(tmpdir(), 'opentill-compose-'));
   chmodSync(directory, 0o711);
@@ -133,7 +132,6 @@ async function engine(args: readonly string[]): Promise<string> {
   return (await run('docker', args, { maxBuffer: OUTPUT_MAX, timeout: COMMAND_TIMEOUT_MS })).stdout;
 }
 
-/** The engine's id of a service's container. */
 async function idOf(project: string, service: string): Promise<string> {
   const filters = ['project', 'service'].map(
     (name, i) => `label=com.docker.compose.${name}=${[project, service][i]}`,
@@ -223,7 +221,7 @@ async function findPorts(): Promise<ComposeUnderTest['ports']> {
   };
 }
 
-/** As a newcomer does it: `prepare devnet`; then, once, the ports of this run, and secrets away from the checkout. */
+/** Runs `prepare devnet`. The first time, also sets the ports of this run and a secrets folder outside the checkout. */
 async function prepareFiles(
   { directory, secrets, ports }: Project,
   { checkout }: ComposeSource,
@@ -242,7 +240,7 @@ async function prepareFiles(
     SECRETS_DIR: secrets,
     CHECKOUT_BASE_URL: `http://localhost:${ports.API_PORT}/checkout`,
   };
-  // IMAGE_TAG is the environment's, by the version.
+  // The environment sets IMAGE_TAG, which depends on the version.
   const dropped = [...Object.keys(changes), 'IMAGE_TAG'];
   const lines = readFileSync(file, 'utf8').split('\n');
   const kept = lines.filter((line) => !dropped.includes(line.split('=', 1)[0] ?? ''));

@@ -10,7 +10,7 @@ interface AxeViolation {
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** What axe finds wrong with a page as it is, one line each; in the page's own world, past its policy. */
+/** Runs axe in the page, bypassing its Content-Security-Policy. Returns one line per problem. */
 export async function findAccessibilityProblems(page: Page): Promise<string[]> {
   const session = await page.context().newCDPSession(page);
   try {

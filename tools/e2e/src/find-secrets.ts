@@ -1,25 +1,24 @@
-/** Something that nobody but its owner may read. */
 export interface Secret {
   readonly name: string;
   readonly bytes: Uint8Array;
 }
 
-/** Where it might have got to. */
+/** A text that must not contain a secret. */
 export interface Place {
   readonly name: string;
   readonly text: string;
 }
 
-/** So short a text is found by chance. */
+/** Shorter texts match by chance. */
 const BYTES_MIN = 8;
 
 /**
- * Where secrets stand: as they are, in hex of either case, in base64 of either alphabet, and as JSON or a URL would
- * write them. One line per find, without the secret. Pure. Throws RangeError for a secret too short to look for.
+ * Finds secrets in plain text, hex (either case), base64 (either alphabet), JSON and URL encoding. Returns one line per
+ * find, without the secret. Pure. Throws RangeError for a secret that is too short.
  */
 export function findSecrets(places: readonly Place[], secrets: readonly Secret[]): string[] {
   const wanted = secrets.map(({ name, bytes }) => {
-    if (bytes.length < BYTES_MIN) throw new RangeError(`${name} is too short to look for`);
+    if (bytes.length < BYTES_MIN) throw new RangeError(`${name} is too short to search for`);
     return { name, forms: formsOf(Buffer.from(bytes)) };
   });
   return places.flatMap((place) => {
@@ -31,7 +30,7 @@ export function findSecrets(places: readonly Place[], secrets: readonly Secret[]
   });
 }
 
-/** Three words of a mnemonic in a row tell it as well as all of them: each such row is a secret. */
+/** Returns each row of `length` consecutive words as a secret, so that a partly leaked mnemonic is found. */
 export function rowsOfWords(words: readonly string[], length = 3): readonly Secret[] {
   return Array.from({ length: words.length - length + 1 }, (_, start) => ({
     name: `words ${start + 1} to ${start + length}`,
@@ -44,7 +43,7 @@ function formsOf(bytes: Buffer): readonly { readonly text: string; readonly isHe
   const isText = Buffer.from(plain, 'utf8').equals(bytes);
   return [
     { text: bytes.toString('hex'), isHex: true },
-    // Padding depends on what follows, and the last digit on it too.
+    // Without padding and last digit, which depend on the bytes that follow.
     { text: bytes.toString('base64').replace(/.?=*$/, ''), isHex: false },
     { text: bytes.toString('base64url').replace(/.$/, ''), isHex: false },
     ...(isText

@@ -19,35 +19,34 @@ import { CHECKOUT } from './read-markdown.ts';
 import { createSuiUnderTest, type SuiUnderTest } from './sui-under-test.ts';
 import { createTronUnderTest, type TronUnderTest } from './tron-under-test.ts';
 
-/** A callback that the shop got, and how often. */
+/** A callback that the demo shop received. */
 export interface ShopCallback {
   readonly notifyType: string;
   readonly repeats: number;
 }
 
-/** The gateway of a compose project as its merchant, its customers and a test see it. */
 export interface GatewayInContainers {
   readonly merchant: MerchantClient;
   readonly evm: readonly ChainUnderTest[];
   readonly tron: TronUnderTest;
   readonly sui: SuiUnderTest;
-  /** As the owner. */
+  /** With the rights of the owner. */
   readonly database: () => Database;
-  /** When the server is another one. */
+  /** Connects to the server that replaced the first one. */
   reopenDatabase(): Promise<void>;
-  /** Creates a collection as a merchant's server does: asks again until it is taken. Answers its address. */
+  /** Creates a collection of 10 USDT; retries until it is accepted. Returns its address. */
   order(orderId: string, chain: Pick<ChainUnderTest, 'chain'>): Promise<string>;
-  /** The same for a payout of USDT. */
+  /** Creates a payout of USDT; retries until it is accepted. */
   payOut(
     orderId: string,
     chain: Pick<ChainUnderTest, 'chain'>,
     to: { readonly receiveAddress: string; readonly amount: string },
   ): Promise<void>;
-  /** Fails with the status that it has instead. */
+  /** Throws with the actual status at the deadline. */
   untilStatus(orderId: string, status: string): Promise<void>;
   /** Oldest first. */
   callbacksOf(orderId: string): Promise<readonly ShopCallback[]>;
-  /** What is wrong with the books when everything has come to rest. */
+  /** Waits until the gateway is at rest, and returns one line per problem. */
   findProblems(): Promise<string[]>;
   close(): Promise<void>;
 }
@@ -58,7 +57,6 @@ const STATUS_WITHIN_MS = 60_000;
 const AT_REST_WITHIN_MS = 60_000;
 const HEALTHY_WITHIN_MS = 120_000;
 
-/** Waits until the engine calls the containers of these services healthy. */
 export async function untilHealthy(
   docker: Pick<ComposeUnderTest, 'inspect'>,
   services: readonly string[],
@@ -69,16 +67,15 @@ export async function untilHealthy(
   }
 }
 
-/** Waits until the step that funds the hot wallets has ended; throws when it failed. */
+/** Throws when devnet-funds fails. */
 export async function untilFunded(docker: Pick<ComposeUnderTest, 'inspect'>): Promise<void> {
   const state = async () => (await docker.inspect('devnet-funds')).State;
   const hasEnded = async () => (await state()).Status === 'exited';
-  await waitUntil('the hot wallets have money', hasEnded, HEALTHY_WITHIN_MS);
+  await waitUntil('the hot wallets are funded', hasEnded, HEALTHY_WITHIN_MS);
   const { ExitCode } = await state();
   if (ExitCode !== 0) throw new Error(`devnet-funds ended with ${ExitCode}`);
 }
 
-/** Reaches a project that runs. */
 export async function reachGateway(docker: ComposeUnderTest): Promise<GatewayInContainers> {
   const { ports } = docker;
   const merchant = createMerchantClient(
@@ -121,7 +118,7 @@ export async function reachGateway(docker: ComposeUnderTest): Promise<GatewayInC
   };
 }
 
-/** The order's address. */
+/** Returns the order's address. */
 async function untilTaken(
   what: string,
   create: () => Promise<Answered<{ readonly address: string }>>,
@@ -133,9 +130,9 @@ async function untilTaken(
     if (httpStatus === 200) return true;
     throw new Error(`${httpStatus} ${msg}`);
   };
-  // A server that is being replaced answers nothing, or 503. The same order twice is one.
+  // A restarting server does not answer, or answers 503. Creation is idempotent.
   const askAgain = async (error: unknown) => pause(ASK_AGAIN_MS).then(() => Promise.reject(error));
-  await waitUntil(`${what} is taken`, async () => isTaken().catch(askAgain), TAKEN_WITHIN_MS);
+  await waitUntil(`${what} is accepted`, async () => isTaken().catch(askAgain), TAKEN_WITHIN_MS);
   return address ?? '';
 }
 
@@ -160,7 +157,7 @@ function reachChains(ports: ComposeUnderTest['ports']): Pick<GatewayInContainers
   return { evm, tron: createTronUnderTest(reach('TRON')), sui: createSuiUnderTest(reach('SUI')) };
 }
 
-/** By the container's own address, which this machine reaches though no port is published. */
+/** Connects to the container's own address, because its port is not published. */
 async function openAsOwner(docker: ComposeUnderTest): Promise<Database> {
   const { Networks } = (await docker.inspect('postgres')).NetworkSettings;
   const address = Networks[`${docker.project}_data`]?.IPAddress ?? '';

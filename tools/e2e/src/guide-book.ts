@@ -1,34 +1,34 @@
 import { fencedBlocks, readMarkdownFiles, type MarkdownFile } from './read-markdown.ts';
 
 /**
- * Who runs what the documents tell people to type. Every fenced block is run by one of these tests, or stands in NOT_RUN
- * with the reason; and every command that a sentence names is one of a block that is run.
+ * Tests that run the documents' commands. Each fenced block is run by one of them or listed in NOT_RUN with a reason.
+ * Each command in a sentence must also be in a block that is run.
  */
 export type Runner =
-  /** tools/e2e/test/npm-start.test.ts: on the gateway of `npm start`. */
+  /** tools/e2e/test/npm-start.test.ts, on the gateway of `npm start`. */
   | 'npm-start'
-  /** tools/e2e/test/npm-start.full.test.ts: the same, what takes longer. */
+  /** tools/e2e/test/npm-start.full.test.ts, the same for slow commands. */
   | 'npm-start-long'
-  /** tools/e2e/test/guides.full.test.ts: what takes longer, needs an incident first, or loses a machine. */
+  /** tools/e2e/test/guides.full.test.ts, for commands that need an incident or a lost machine. */
   | 'guides'
-  /** tools/e2e/test/units.full.test.ts: on servers of its own, with the units' processes but not systemd. */
+  /** tools/e2e/test/units.full.test.ts, with the units' processes on its own servers, without systemd. */
   | 'units'
-  /** tools/e2e/test/compose.docker.test.ts: where a Docker engine answers. */
+  /** tools/e2e/test/compose.docker.test.ts, with a Docker engine. */
   | 'docker'
   /** libs/sdk/test/readme.test.ts. */
   | 'sdk'
   /** libs/sdk/test/packed.full.test.ts. */
   | 'sdk-packed'
-  /** tools/e2e/test/checkout.full.test.ts: on a static host. */
+  /** tools/e2e/test/checkout.full.test.ts, on a static host. */
   | 'checkout'
-  /** tools/devnets/test: each on the node that it is written for. */
+  /** tools/devnets/test, on the node of its chain. */
   | 'devnet';
 
 type Marks = Readonly<Record<string, Runner>>;
 const marks = (runner: Runner, ...names: readonly string[]): Marks =>
   Object.fromEntries(names.map((name) => [name, runner]));
 
-/** By document, the test that runs the blocks of a mark. */
+/** Document to mark to the test that runs the blocks with this mark. */
 export const RUN_BY: Readonly<Record<string, Marks>> = {
   'README.md': marks('npm-start', 'start'),
   'deploy/guides/first-payment.md': {
@@ -69,7 +69,7 @@ export const RUN_BY: Readonly<Record<string, Marks>> = {
 
 interface NotRun {
   readonly document: string;
-  /** How the block or the command begins. */
+  /** Beginning of the block or command. */
   readonly begins: string;
   readonly why: string;
 }
@@ -77,58 +77,54 @@ const notRun = (document: string, why: string, ...begin: readonly string[]): rea
   begin.map((begins) => ({ document, begins, why }));
 
 function withoutProgram(name: string): string {
-  return `not where ${name} is neither installed nor fetched by apt-get: the test says so on standard error`;
+  return `skipped with a message on standard error if ${name} is not installed and apt-get cannot fetch it`;
 }
 
-/** Their tests run them, by a program that is installed or unpacked for it: see web-server.ts. */
+/** Their tests run them with an installed or unpacked program (web-server.ts). */
 const WEB_SERVERS: readonly NotRun[] = [
   ...notRun('deploy/guides/going-to-mainnet.md', withoutProgram('nginx'), 'server {'),
   ...notRun('services/checkout/docs/checkout.md', withoutProgram('nginx'), 'location / {'),
   ...notRun('services/checkout/docs/checkout.md', withoutProgram('Caddy'), 'root * /srv/page'),
 ];
 
-/** What no test runs as it stands in a document, and why. Keep it short. */
+/** Blocks and commands that no test runs unchanged, and why. Keep it short. */
 export const NOT_RUN: readonly NotRun[] = [
-  ...notRun('README.md', 'npm-start.full.test.ts starts it so, by the arguments', 'npm start -- --keep'),
+  ...notRun('README.md', 'npm-start.full.test.ts starts it with the same arguments', 'npm start -- --keep'),
   ...notRun('README.md', 'write-networks.test.ts reads such a file', 'npm start -- --networks'),
-  ...notRun('README.md', 'what runs the tests', 'npm test'),
-  ...notRun(
-    'README.md',
-    'a list of commands, which commands.md has as well',
-    'npm run -s opentill -- --help',
-  ),
+  ...notRun('README.md', 'runs the tests themselves', 'npm test'),
+  ...notRun('README.md', 'a list of commands, tested with commands.md', 'npm run -s opentill -- --help'),
   ...notRun(
     'deploy/guides/docker.md',
-    'needs a Docker engine: compose.docker.test.ts does the same in a project of its own',
+    'needs a Docker engine: compose.docker.test.ts does the same in its own project',
     'deploy/compose/prepare',
     'docker compose',
     'node --conditions=source deploy/compose/src/measure-containers.ts',
   ),
   ...notRun(
     'deploy/guides/going-to-mainnet.md',
-    'every run of the tests begins so, in its own checkout',
+    'every test run does the same in its own checkout',
     'cd /opt/opentill',
   ),
   ...notRun(
     'deploy/guides/going-to-mainnet.md',
-    'compose.docker.test.ts begins so, in a project of its own, with the wallet of devnet-keys in the place of one on paper',
+    'compose.docker.test.ts does the same in its own project, with the wallet of devnet-keys',
     'docker compose up -d --build',
     'docker compose run --rm keys',
   ),
   ...notRun(
     'deploy/guides/operations.md',
-    'as in going-to-mainnet.md: compose.docker.test.ts',
+    'same as in going-to-mainnet.md: compose.docker.test.ts',
     'docker compose run --rm cli',
     'docker compose up -d --build',
   ),
   ...notRun(
     'deploy/guides/docker.md',
-    'a payment that its merchant asks for again: restore.full.test.ts',
+    'for a payout that its merchant requests again: restore.full.test.ts',
     'restore decide-payment <txid> --order',
   ),
   ...notRun(
     'deploy/guides/docker.md',
-    "a transaction that nobody found: the signer's own tests (decided by an operator)",
+    "for a transaction that was not found: the signer's own tests (decided by an operator)",
     'payout decide <order> --paid-by',
   ),
   ...notRun(
@@ -138,7 +134,7 @@ export const NOT_RUN: readonly NotRun[] = [
   ),
   ...notRun(
     'deploy/guides/operations.md',
-    'needs a hot wallet that was funded past the scanner: reconcile.test.ts and ops-commands.test.ts of services/cli run them',
+    'needs a hot wallet funded without the scanner: reconcile.test.ts and ops-commands.test.ts of services/cli run them',
     'reconcile --book-gas',
     'wallet book-top-up',
     'wallet list-top-ups',
@@ -147,27 +143,27 @@ export const NOT_RUN: readonly NotRun[] = [
   ...WEB_SERVERS,
   ...notRun(
     'tools/devnets/README.md',
-    'runs until it is stopped: tools/devnets/test starts the same program, and drives it by an unmodified client',
+    'runs until it is stopped: tools/devnets/test starts the same program and tests it with an unmodified client',
     'npm run -s opentill -- devnet tron',
     'npm run -s opentill -- devnet sui',
   ),
 ];
 
-/** The part of commander's commands that is looked at. */
+/** The used part of commander's Command. */
 export interface CommandTree {
   name(): string;
   readonly commands: readonly CommandTree[];
   readonly options: readonly { readonly long?: string | undefined }[];
 }
 
-/** A command of the operators' command line, as far as a document spells it. */
+/** A command of `opentill` as written in a document. */
 export interface SpelledCommand {
-  /** `hold release`. */
+  /** For example `hold release`. */
   readonly path: string;
   readonly options: readonly string[];
 }
 
-/** Every command that does something by its words, with the options it takes. */
+/** Command paths to the options of each command. Groups of commands are left out. */
 export function commandsOf(program: CommandTree, before = ''): ReadonlyMap<string, ReadonlySet<string>> {
   const found = new Map<string, ReadonlySet<string>>();
   for (const command of program.commands) {
@@ -182,7 +178,7 @@ export function commandsOf(program: CommandTree, before = ''): ReadonlyMap<strin
 const CALLED =
   /^(?:opentill|npm run -s opentill --|docker compose run --rm (?:-\S+ (?:\S+ )?)*(?:cli|owner|archive|keys)) +/;
 
-/** The command that a line or an inline span spells; undefined when it is none. `opentill` and its like may be left out. */
+/** Parses a command of a line or inline code. The program's name is optional. Returns undefined for other text. */
 export function spelledCommand(
   text: string,
   known: ReadonlyMap<string, ReadonlySet<string>>,
@@ -195,7 +191,7 @@ export function spelledCommand(
   return { path, options };
 }
 
-/** The lines of a block of shell commands, those that go on put together, without comments. */
+/** Lines of a block of shell commands, with continued lines joined and comments removed. */
 export function commandLines(block: string): readonly string[] {
   return block
     .replaceAll(/\\\n\s*/g, '')
@@ -204,11 +200,11 @@ export function commandLines(block: string): readonly string[] {
     .filter((line) => line !== '');
 }
 
-/** The blocks of one runner. A test takes each by its mark and runs it; what is left at its end was run by nobody. */
+/** Blocks of one runner. Its test takes and runs each; blocks left at its end were not run. */
 export interface GuideBook {
-  /** The blocks of a mark of a document, in order. Throws when there is none. */
+  /** Returns a document's blocks with this mark, in order. Throws if there is none. */
   take(document: string, mark: string): readonly [string, ...string[]];
-  /** Document and mark of what was not taken yet. */
+  /** Document and mark of the blocks that were not taken. */
   left(): readonly string[];
 }
 

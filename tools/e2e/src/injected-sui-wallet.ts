@@ -3,18 +3,17 @@ import { Ed25519Keypair } from '@mysten/sui/keypairs/ed25519';
 import { SuiGrpcClient } from '@mysten/sui/grpc';
 import { Transaction } from '@mysten/sui/transactions';
 
-/** What a page has asked a wallet of the Wallet Standard for. */
 export interface InjectedSuiWallet {
   readonly address: string;
+  /** The page's requests. */
   readonly calls: readonly string[];
-  /** From now on its owner signs nothing. */
+  /** Rejects all later requests. */
   refuse(): void;
 }
 
 interface SuiWalletOptions {
-  /** The wallet's own node. */
   readonly nodeUrl: string;
-  /** Of the account that pays, `suiprivkey1…` of Ed25519. */
+  /** Ed25519, `suiprivkey1…`. */
   readonly secretKey: string;
 }
 
@@ -24,8 +23,8 @@ interface Asked {
 }
 
 /**
- * What an extension puts into a page: it registers by both ways of the handshake, and builds what it signs by itself, from
- * the transaction's JSON (docs.sui.io/standards/wallet-standard).
+ * Script that an extension adds to a page: registers with both handshakes of the Wallet Standard, and hands over the
+ * transaction as JSON (docs.sui.io/standards/wallet-standard).
  */
 const IN_THE_PAGE = `{
   const chains = ['sui:mainnet', 'sui:testnet', 'sui:devnet', 'sui:localnet'];
@@ -63,7 +62,7 @@ const IN_THE_PAGE = `{
   dispatchEvent(new CustomEvent('wallet-standard:register-wallet', { detail: register }));
 }`;
 
-/** Puts a wallet into a page before it loads. What the page hands it is built and sent by the unmodified SDK. */
+/** Adds a wallet to a page before it loads. The unmodified SDK builds and sends the page's transactions. */
 export async function injectSuiWallet(
   page: Page,
   { nodeUrl, secretKey }: SuiWalletOptions,

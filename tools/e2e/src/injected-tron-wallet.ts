@@ -4,30 +4,30 @@ import { dirname, join } from 'node:path';
 import type { Page, Route } from 'playwright-core';
 import { TronWeb } from 'tronweb';
 
-/** What a page has asked TronLink for. */
 export interface InjectedTronWallet {
   /** Base58. */
   readonly address: string;
+  /** The page's requests. */
   readonly calls: readonly string[];
-  /** From now on its owner signs nothing. */
+  /** Rejects all later signatures. */
   refuse(): void;
 }
 
 interface TronWalletOptions {
-  /** The node that stands in for the public one of the test network. */
+  /** Replaces the public node of the test network. */
   readonly nodeUrl: string;
-  /** Of the account that pays, hex. */
+  /** Hex. */
   readonly privateKey: string;
-  /** `before`: as an old version, without TIP-1193 and TIP-6963. */
+  /** `before`: an old version without TIP-1193 and TIP-6963. */
   readonly generation?: 'today' | 'before';
 }
 
-/** The node that TronLink's own tronWeb asks on Nile. */
+/** TronLink's node on the Nile test network. */
 const PUBLIC_NODE = 'https://nile.trongrid.io';
-/** The bundle for browsers, which the package's exports do not name. */
+/** The browser bundle, which the package does not export. */
 const TRONWEB = join(dirname(createRequire(import.meta.url).resolve('tronweb')), '../../dist/TronWeb.js');
 
-/** What the extension puts into a page (docs.tronlink.org, TIP-1193, TIP-6963); only its signing is out of the page's reach. */
+/** Script that the extension adds to a page (docs.tronlink.org, TIP-1193, TIP-6963). It signs outside the page. */
 const inThePage = (generation: 'today' | 'before'): string => `{
   const tronWeb = new globalThis.TronWeb.TronWeb({ fullHost: '${PUBLIC_NODE}' });
   delete globalThis.TronWeb;
@@ -40,7 +40,7 @@ const inThePage = (generation: 'today' | 'before'): string => `{
   };
   tronWeb.trx.sign = async (transaction) => {
     const { signed, error } = await askTestTronLink('sign', transaction);
-    if (error !== undefined) throw error; // bare words, as TronLink does
+    if (error !== undefined) throw error; // a string, as in TronLink
     return signed;
   };
   globalThis.tronLink = {
@@ -73,8 +73,8 @@ const inThePage = (generation: 'today' | 'before'): string => `{
 }`;
 
 /**
- * Puts TronLink into a page before it loads: its own library in the page, which asks a public node as the page's policy
- * lets it, here answered by the devnet's. What the page sends is what that library makes of it.
+ * Adds TronLink to a page before it loads. Its unmodified library runs in the page and calls a public node, which the
+ * page's Content-Security-Policy must allow; the devnet answers.
  */
 export async function injectTronWallet(
   page: Page,
@@ -98,7 +98,7 @@ export async function injectTronWallet(
   return { address, calls, refuse: () => void (refuses = true) };
 }
 
-/** As the public nodes answer pages of any origin. */
+/** Adds CORS headers like the public nodes. */
 async function answerAsNode(route: Route, nodeUrl: string): Promise<void> {
   const headers = { 'access-control-allow-origin': '*', 'access-control-allow-headers': '*' };
   if (route.request().method() === 'OPTIONS') return route.fulfill({ status: 204, headers });

@@ -3,12 +3,12 @@ import { devAccount } from '@opentill/devnets/evm/accounts';
 import { sendTransaction } from '@opentill/devnets/evm/transactions';
 import { callRpc } from '@opentill/devnets/evm/json-rpc';
 
-/** What a page has asked a wallet for, in order. */
 export interface InjectedWallet {
+  /** The page's requests, in order. */
   readonly calls: readonly { readonly method: string; readonly params?: readonly unknown[] }[];
-  /** From now on its owner says no to everything. */
+  /** Rejects all later requests. */
   refuse(): void;
-  /** From now on it sends, and says that it could not. */
+  /** Later sends succeed but return an error. */
   failAfterSending(): void;
 }
 
@@ -26,7 +26,7 @@ interface WalletChain {
 const ICON =
   'data:image/svg+xml,%3Csvg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"%3E%3Crect width="24" height="24" rx="6" fill="%235b5bd6"/%3E%3C/svg%3E';
 
-/** What an extension puts into a page: a provider that asks the extension. */
+/** Script that an extension adds to a page: a provider that forwards calls to the extension. */
 const IN_THE_PAGE = `{
   const provider = {
     async request(call) {
@@ -48,8 +48,8 @@ const IN_THE_PAGE = `{
 }`;
 
 /**
- * Puts a wallet into a page before it loads, as an extension does: it announces itself by EIP-6963, is on the first
- * chain until it is asked to change, and signs with the key of a devnet account, out of the page's reach.
+ * Adds a wallet to a page before it loads, like an extension: announced by EIP-6963, on the first of `chains` until
+ * the page switches it. It signs with the key of a devnet account, outside the page.
  */
 export async function injectWallet(
   page: Page,

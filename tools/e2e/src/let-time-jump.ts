@@ -1,18 +1,18 @@
 import type { Page } from 'playwright-core';
 
-/** The time of day goes on while the page's own clock stands still, as on a machine that sleeps. */
+/** On a machine that sleeps, the time of day advances while timers and performance.now() stop. */
 const SLEEPER = `{
   const now = Date.now.bind(Date);
   globalThis.sleptMs = 0;
   Date.now = () => now() + sleptMs;
 }`;
 
-/** Prepares a page for `sleep`, before it goes anywhere. */
+/** Prepares a page for `sleep`. Call it before the page is opened. */
 export async function letTimeJump(page: Page): Promise<void> {
   await page.addInitScript({ content: SLEEPER });
 }
 
-/** As if the lid had been shut for so long, just now. */
+/** Simulates that the machine slept until now. */
 export async function sleep(page: Page, ms: number): Promise<void> {
   await page.evaluate(`sleptMs += ${ms}`);
 }

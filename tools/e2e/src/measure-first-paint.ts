@@ -1,18 +1,17 @@
 import { chromium } from 'playwright-core';
 
-/** What a phone on a slow network shows of a page, and when. */
 export interface FirstPaint {
-  /** First contentful paint, from the start of the navigation. */
+  /** First contentful paint, counted from the start of the navigation. */
   readonly firstPaintMs: number;
   readonly largestPaintMs: number;
-  /** Cumulative layout shift; 0: nothing moved. */
+  /** Cumulative layout shift. */
   readonly layoutShift: number;
-  /** Over the wire, headers included. */
+  /** Transferred bytes, with headers. */
   readonly bytes: number;
   readonly requests: number;
 }
 
-/** The mobile profile of Chromium's own tools ("Slow 4G" and a processor of a fourth of the speed). */
+/** The mobile profile of Chromium's developer tools: "Slow 4G" and a quarter of the CPU speed. */
 const SLOW_PHONE = { latencyMs: 150, bitsPerSecond: 1_638_400, cpuSlowdown: 4 };
 const SETTLED_MS = 3_000;
 
@@ -23,7 +22,7 @@ const WATCH = `
   watch('layout-shift', (entry) => { seen.shift += entry.value; });
   watch('largest-contentful-paint', (entry) => { seen.largest = entry.startTime; });`;
 
-/** Opens a page once in a browser that has nothing of it yet. */
+/** Opens a page once in a browser with an empty cache. */
 export async function measureFirstPaint(url: string): Promise<FirstPaint> {
   const browser = await chromium.launch({
     executablePath: '/usr/bin/chromium',
@@ -48,7 +47,7 @@ export async function measureFirstPaint(url: string): Promise<FirstPaint> {
     await page.addInitScript({ content: WATCH });
     await page.goto(url);
     await page.waitForSelector('html.scripted');
-    await page.waitForTimeout(SETTLED_MS); // what moves late is what is looked for
+    await page.waitForTimeout(SETTLED_MS); // includes late layout shifts
     const measured = await page.evaluate<{ first: number; largest: number; shift: number }>(
       `({ first: performance.getEntriesByName('first-contentful-paint')[0].startTime, ...seen })`,
     );

@@ -9,15 +9,14 @@ import type { NotifyOrder } from '@opentill/contracts/notify-order';
 import { abortableDelay } from '@opentill/runtime/abortable-delay';
 import { WAIT_MS } from './time-limits.ts';
 
-/** An answer of the API with its HTTP status. */
 export interface Answered<Data> extends AnswerEnvelope<Data> {
   readonly httpStatus: number;
 }
 
-/** Fields of `data` of a creation. */
+/** Fields of `data` in a request. */
 export type OrderFields = Readonly<Record<string, string | number>>;
 
-/** A merchant's own client of the API, written from its documentation alone. */
+/** A client of the merchant API, written only from docs/api.md. */
 export interface MerchantClient {
   createCollection(data: OrderFields): Promise<Answered<OrderAnswer>>;
   createPayout(data: OrderFields): Promise<Answered<OrderAnswer>>;
@@ -60,7 +59,7 @@ export function createMerchantClient(apiUrl: string, token: string): MerchantCli
   };
 }
 
-/** The same client, who asks again while the gateway is too busy: what is made of an order id is made once. */
+/** Retries while the gateway answers 503. Creation is idempotent. */
 export function createPatientClient(client: MerchantClient): MerchantClient {
   const untilAnswered = async <Data>(ask: () => Promise<Answered<Data>>): Promise<Answered<Data>> => {
     const endsAt = performance.now() + WAIT_MS;

@@ -10,9 +10,8 @@ const PICTURE_ATTEMPTS = 5;
 const PICTURE_TIMEOUT_MS = 60_000;
 const SCREENSHOTS = join(import.meta.dirname, '..', 'screenshots');
 
-/** Debian's Chromium, driven like a person's browser. */
+/** Debian's Chromium. */
 export interface BrowserUnderTest {
-  /** A window of its own. `phone`: as narrow as one. */
   open(url: string, options?: WindowOptions): Promise<PageUnderTest>;
   close(): Promise<void>;
 }
@@ -20,25 +19,18 @@ export interface BrowserUnderTest {
 export interface WindowOptions {
   readonly phone?: boolean;
   readonly dark?: boolean;
-  /** What else is special of it: its language, no scripts, another width. */
   readonly context?: BrowserContextOptions;
-  /** Done to the window before it goes anywhere. */
+  /** Runs before the window opens the URL. */
   readonly prepare?: (page: Page) => Promise<void>;
 }
 
 export interface PageUnderTest {
   readonly page: Page;
-  /** What the page complained about: errors of scripts, refused resources. */
+  /** Script errors and rejected resources. */
   readonly complaints: readonly string[];
-  /**
-   * Does what makes the window go to another page, such as sending a form, and waits until that page is there. A
-   * click alone returns as soon as it was made, with the old page on its way out.
-   */
+  /** Runs `leave`, for example a click that submits a form, and waits for the next page. A click does not wait itself. */
   leavePage(leave: () => Promise<void>): Promise<void>;
-  /**
-   * Keeps a picture of the window in screenshots/, with `whole` of all of the page. A page that is going away cannot be
-   * taken: see leavePage.
-   */
+  /** Saves a picture of the window, or of the `whole` page, in screenshots/. Fails during navigation: see leavePage. */
   keepPicture(name: string, options?: { readonly whole?: boolean }): Promise<void>;
 }
 
@@ -81,10 +73,7 @@ export async function openBrowser(): Promise<BrowserUnderTest> {
   };
 }
 
-/**
- * Takes what the window shows. While a page is exchanged for the next one Chromium has no surface to take it from and
- * says "Unable to capture screenshot"; the picture is for people, so it is tried again, and no check hangs on the moment.
- */
+/** Retries, because Chromium fails with "Unable to capture screenshot" while it replaces one page by the next. */
 async function takePicture(page: Page, path: string, fullPage: boolean): Promise<void> {
   let cause: unknown;
   for (let attempt = 1; attempt <= PICTURE_ATTEMPTS; attempt += 1) {
@@ -99,19 +88,17 @@ async function takePicture(page: Page, path: string, fullPage: boolean): Promise
   throw new Error(`no picture ${path} of ${page.url()} in ${PICTURE_ATTEMPTS} attempts`, { cause });
 }
 
-/** Debian's package, unless it is there: by root alone, everybody else is told. */
+/** Installs Debian's package if it is missing and the user is root. Throws if it is still missing. */
 function installChromium(): void {
   if (existsSync(CHROMIUM)) return;
   if (process.getuid?.() === 0 && existsSync('/usr/bin/apt-get')) {
-    // The font for the Chinese in pictures, which Debian's Chromium comes without.
+    // The font shows Chinese in pictures.
     const install = 'apt-get install -y -qq --no-install-recommends chromium fonts-wqy-zenhei 9<&-';
     const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-    // Not while somebody installs the broker.
+    // The lock prevents a parallel installation of RabbitMQ.
     const script = `exec 9</var/lib/dpkg && flock 9; ${install} || { apt-get update -qq && ${install}; }`;
     spawnSync('sh', ['-c', script], { env, stdio: 'ignore', timeout: INSTALL_DEADLINE_MS });
   }
   if (existsSync(CHROMIUM)) return;
-  throw new Error(
-    `${CHROMIUM} is missing, which the pages are looked at with: run "sudo apt-get install chromium".`,
-  );
+  throw new Error(`${CHROMIUM} is missing; browser tests need it. Run "sudo apt-get install chromium".`);
 }

@@ -1,4 +1,4 @@
-/** A stream of random numbers in [0, 1) that a seed makes again: mulberry32 (Tommy Ettinger, public domain). */
+/** Returns the next number in [0, 1). Reproducible by its seed: mulberry32 (Tommy Ettinger, public domain). */
 export type Random = () => number;
 
 export function createRandom(seed: number): Random {
@@ -11,12 +11,11 @@ export function createRandom(seed: number): Random {
   };
 }
 
-/** An integer from `from` to `to`, both included. */
+/** Both bounds are inclusive. */
 export function randomInteger(random: Random, from: number, to: number): number {
   return from + Math.floor(random() * (to - from + 1));
 }
 
-/** The same things in another order. */
 export function shuffled<Item>(random: Random, items: readonly Item[]): Item[] {
   return items
     .map((item) => ({ item, rank: random() }))

@@ -1,17 +1,16 @@
 import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The root of the repository: this file lies in tools/e2e/src. */
+/** Root of the repository. */
 export const CHECKOUT = join(import.meta.dirname, '..', '..', '..');
 
-/** A document of the repository. */
 export interface MarkdownFile {
-  /** Its path from the root. */
+  /** Path relative to the root. */
   readonly name: string;
   readonly text: string;
 }
 
-/** Those of the root, the guides, and what packages say of themselves. */
+/** Reads the documents of the root, of docs, and of all packages. */
 export function readMarkdownFiles(): readonly MarkdownFile[] {
   const names = [
     ...readdirSync(CHECKOUT).filter((name) => name.endsWith('.md')),
@@ -22,15 +21,14 @@ export function readMarkdownFiles(): readonly MarkdownFile[] {
   return names.map((name) => ({ name, text: readFileSync(join(CHECKOUT, name), 'utf8') }));
 }
 
-/** A fenced block of a document. */
 export interface FencedBlock {
-  /** What `<!-- test:<mark> -->` before it says. */
+  /** From `<!-- test:<mark> -->` before the block. */
   readonly mark: string | undefined;
   readonly language: string;
   readonly text: string;
 }
 
-/** All fenced blocks, those of lists too, in order. */
+/** Includes blocks in lists. */
 export function fencedBlocks(text: string): readonly FencedBlock[] {
   const pattern =
     /(?:<!-- test:(?<mark>[a-z-]+) -->\s*\n)?^(?<indent> *)```(?<language>[a-z]*)\n(?<block>[^]*?)\n *```$/gm;
@@ -44,13 +42,13 @@ export function fencedBlocks(text: string): readonly FencedBlock[] {
   }));
 }
 
-/** Where links of a document point to, without those of fenced blocks. */
+/** Link targets outside fenced blocks. */
 export function linksOf(text: string): readonly string[] {
   const prose = text.replaceAll(/^```[^]*?^```/gm, '');
   return [...prose.matchAll(/\]\((?<target>[^)\s]+)\)/g)].map((match) => match.groups?.['target'] ?? '');
 }
 
-/** The names under which a document's headings can be linked to, as GitHub makes them. */
+/** GitHub's anchors of the headings. */
 export function anchorsOf(text: string): readonly string[] {
   return [...text.matchAll(/^#+ (?<title>.+)$/gm)].map((match) =>
     (match.groups?.['title'] ?? '')
@@ -60,7 +58,7 @@ export function anchorsOf(text: string): readonly string[] {
   );
 }
 
-/** The rows of the first table under a heading of the second level, cell by cell, without head and rule. */
+/** Rows of the first table under a second-level heading, without its header. */
 export function tableUnder(text: string, heading: string): readonly (readonly string[])[] {
   const section = text.split(/^## /m).find((part) => part.startsWith(`${heading}\n`)) ?? '';
   const lines = section.split('\n').filter((line) => line.startsWith('|'));
@@ -72,7 +70,7 @@ export function tableUnder(text: string, heading: string): readonly (readonly st
   );
 }
 
-/** What stands between single backticks. */
+/** Texts in single backticks outside fenced blocks. */
 export function codeSpans(text: string): readonly string[] {
   return [...text.replaceAll(/^```[^]*?^```/gm, '').matchAll(/`(?<code>[^`\n]+)`/g)].map(
     (match) => match.groups?.['code'] ?? '',

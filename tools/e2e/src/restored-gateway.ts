@@ -8,16 +8,15 @@ import { SERVICE_NAMES, type ServiceName } from '@opentill/local/gateway-options
 import type { Gateway } from '@opentill/local/start-gateway';
 import { runOpentill, type CommandResult } from './run-opentill.ts';
 
-/** Another machine for the gateway: an empty database server, and a directory for the files that are brought back. */
+/** A second machine for the gateway: an empty database server, and a directory for restored files. */
 export interface AnotherMachine {
   readonly directory: string;
-  /** As the owner of its database. */
+  /** With the rights of the database owner. */
   readonly adminUrl: string;
-  /** What a command of its operator needs. */
   readonly operatorEnvironment: Readonly<Record<string, string>>;
-  /** Runs `opentill` there. */
+  /** Runs a command of `opentill` with `operatorEnvironment`. */
   opentill(args: readonly string[]): Promise<CommandResult>;
-  /** Sets the database up and starts every service on it, with the restored keys; chains and broker are those of before. */
+  /** Runs `opentill setup` and starts all services with the restored keys. Chains and broker stay the same. */
   startServices(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -33,10 +32,10 @@ const SCHEMA_OF: Readonly<Partial<Record<ServiceName, ServiceSchema>>> = {
   ops: 'ops',
 };
 
-/** Starts an empty server beside the one of the gateway. `stop()` leaves neither process nor file. */
+/** Starts an empty database server in addition to the gateway's. `stop()` removes its files. */
 export async function prepareAnotherMachine(gateway: Gateway): Promise<AnotherMachine> {
   const directory = mkdtempSync(join(tmpdir(), 'opentill-restored-'));
-  chmodSync(directory, 0o711); // the server's user passes through
+  chmodSync(directory, 0o711); // lets the server's user reach its subdirectories
   let server: PostgresServer;
   try {
     server = await startPostgres({
@@ -64,7 +63,7 @@ export async function prepareAnotherMachine(gateway: Gateway): Promise<AnotherMa
       ]),
     ),
   };
-  delete (operatorEnvironment as { AMQP_URL?: string }).AMQP_URL; // its queues are declared
+  delete (operatorEnvironment as { AMQP_URL?: string }).AMQP_URL; // the broker already has its queues
   const opentill = async (args: readonly string[]) => runOpentill({ operatorEnvironment }, args);
   return {
     directory,

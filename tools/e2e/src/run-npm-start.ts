@@ -4,7 +4,7 @@ import { isPortFree } from '@opentill/test-servers/free-port';
 import { LOCAL_PORTS } from '@opentill/local/gateway-options';
 import { CHECKOUT } from './read-markdown.ts';
 
-/** Every port that `npm start` needs. */
+/** All ports of `npm start`. */
 export const NEEDED_PORTS: readonly number[] = [
   LOCAL_PORTS.api,
   LOCAL_PORTS.shop,
@@ -15,18 +15,18 @@ export const NEEDED_PORTS: readonly number[] = [
 
 const LAST_WORDS_MS = 10_000;
 
-/** `npm start` in a terminal of its own. */
+/** `npm start` in its own process group. */
 export interface NpmStart {
-  /** Everything it wrote so far. */
+  /** Its output so far. */
   output(): string;
-  /** Resolves with the exit code, or the name of the signal that ended it. */
+  /** Resolves with the exit code or the name of the signal. */
   readonly ended: Promise<number | string>;
   hasEnded(): boolean;
-  /** What Ctrl-C does: the signal goes to the whole foreground group. */
+  /** Sends a signal to the whole group, like Ctrl-C. */
   press(signal: 'SIGINT' | 'SIGKILL'): void;
 }
 
-/** @param args what follows `npm start --` */
+/** @param args arguments after `npm start --` */
 export function runNpmStart(stateDir: string, args: readonly string[] = []): NpmStart {
   const child: ChildProcess = spawn('npm', ['start', '--', ...args], {
     cwd: CHECKOUT,
@@ -43,7 +43,7 @@ export function runNpmStart(stateDir: string, args: readonly string[] = []): Npm
     child.once('exit', (code, signal) => {
       hasEnded = true;
       const end = () => resolve(code ?? signal ?? 'unknown');
-      // With its last words, which may come after it; a process that was left behind may hold their pipe for ever.
+      // Waits for output that arrives after the exit, but limited: a child process may keep the pipe open.
       const late = setTimeout(end, LAST_WORDS_MS);
       child.once('close', () => {
         clearTimeout(late);
@@ -61,7 +61,7 @@ export function runNpmStart(stateDir: string, args: readonly string[] = []): Npm
   };
 }
 
-/** As on a machine where nothing was set: the servers are brought, not given. */
+/** Without settings of existing servers, so that `npm start` starts its own. */
 function withoutServers(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const ours =
     /^(DATABASE_URL|AMQP_URL|MERCHANT_\w+|WEBHOOK_SECRET|CALLBACK_URL|OPENTILL_\w+|NODE_OPTIONS|NODE_ENV|JEST_\w+)$/;
@@ -74,7 +74,7 @@ export function processesOf(directory: string): string[] {
     try {
       return readFileSync(`/proc/${pid}/${name}`, 'latin1').replaceAll('\0', ' ');
     } catch {
-      return ''; // ended meanwhile
+      return ''; // the process ended
     }
   };
   return readdirSync('/proc')
@@ -83,7 +83,7 @@ export function processesOf(directory: string): string[] {
     .map((pid) => `${pid} ${read(pid, 'cmdline')}`);
 }
 
-/** The needed ports that somebody listens on. */
+/** Ports of `npm start` that are in use. */
 export async function takenPorts(): Promise<number[]> {
   const taken: number[] = [];
   for (const port of NEEDED_PORTS) if (!(await isPortFree(port))) taken.push(port);

@@ -2,14 +2,13 @@ import { spawn } from 'node:child_process';
 import { entryPoint } from '@opentill/local/checkout';
 import type { Gateway } from '@opentill/local/start-gateway';
 
-/** What a command of the operators' command line came to. */
 export interface CommandResult {
   readonly code: number;
   readonly out: string;
   readonly errors: string;
 }
 
-/** Runs `opentill` on a gateway, as an operator in a shell does. */
+/** Runs a command of `opentill` with the environment of the gateway's operator. */
 export async function runOpentill(
   gateway: Pick<Gateway, 'operatorEnvironment'>,
   args: readonly string[],

@@ -22,33 +22,33 @@ import { createSuiUnderTest, type SuiUnderTest } from './sui-under-test.ts';
 import { WAIT_MS } from './time-limits.ts';
 import { createTronUnderTest, type TronUnderTest } from './tron-under-test.ts';
 
-/** A whole gateway of processes with a merchant who buys, and hands on everything that happens. */
+/** A gateway of real processes, with a merchant and a callback receiver. */
 export interface GatewayUnderTest {
   readonly gateway: Gateway;
   readonly merchant: MerchantClient;
   readonly receiver: CallbackReceiver;
   readonly chains: Readonly<Record<EvmDevnetChain, ChainUnderTest>>;
-  /** Undefined where nobody scans TRON. */
+  /** Undefined without a TRON scanner. */
   readonly tron: TronUnderTest | undefined;
-  /** Undefined where nobody scans SUI. */
+  /** Undefined without a SUI scanner. */
   readonly sui: SuiUnderTest | undefined;
-  /** The database as its owner, for looking. */
+  /** With the rights of the owner. */
   readonly database: Database;
   readonly merchantToken: string;
   readonly webhookSecret: string;
-  /** An order id that was not used before. */
+  /** Returns an unused order id. */
   newOrderId(): string;
-  /** What is wrong with ledger, chains and callbacks once everything has come to rest. */
+  /** Waits until the gateway is at rest, and returns one line per problem of ledger, chains and callbacks. */
   findProblems(): Promise<string[]>;
   stop(): Promise<void>;
 }
 
-/** Starts everything in a temporary directory on free ports. `stop()` leaves neither process nor file. */
+/** Starts in a temporary directory on free ports. `stop()` removes it. */
 export async function startGatewayUnderTest(
   options: Partial<Omit<GatewayOptions, 'stateDir' | 'ports' | 'merchant'>> = {},
 ): Promise<GatewayUnderTest> {
   const stateDir = mkdtempSync(join(tmpdir(), 'opentill-e2e-'));
-  chmodSync(stateDir, 0o711); // the servers' user passes through
+  chmodSync(stateDir, 0o711); // lets the servers' user reach its subdirectories
   const token = randomBytes(16).toString('hex');
   const webhookSecret = randomBytes(16).toString('hex');
   const receiver = await startCallbackReceiver(await findFreePort(), webhookSecret);
@@ -111,13 +111,12 @@ function createGatewayUnderTest(parts: {
         ...(await findPayoutProblems(db, booked, gateway.wallet)),
         ...(await findCallbackProblems(db, receiver.received)),
       ];
-      let problems: string[] = ['nobody could look'];
+      let problems: string[] = ['not checked'];
       const isAtRest = async () => {
         const undelivered = await undeliveredCount(db);
         problems = await find();
         return undelivered === 0 && problems.length === 0;
       };
-      // Whatever is still wrong at the deadline is wrong.
       await waitUntil('everything is at rest', isAtRest, WAIT_MS).catch(() => undefined);
       return problems;
     },

@@ -5,26 +5,26 @@ import { findFreePort } from '@opentill/test-servers/free-port';
 import { startPostgres, type PostgresStopMode } from '@opentill/test-servers/postgres';
 import { startRabbitMq, type RabbitMqStopMode } from '@opentill/test-servers/rabbitmq';
 
-/** A database and a broker that a test may crash: they come back on the same port with what they had on disk. */
+/** A database and a broker that a test can crash. They restart on the same port with their data. */
 export interface RestartableServers {
   readonly databaseUrl: string;
   readonly amqpUrl: string;
   restartDatabase(mode: PostgresStopMode): Promise<void>;
-  /** Does something while the database is away, and brings it back, whatever became of that. */
+  /** Stops the database while `work` runs, and restarts it even if `work` throws. */
   withoutDatabase<T>(work: () => Promise<T>): Promise<T>;
   restartBroker(mode: RabbitMqStopMode): Promise<void>;
-  /** Kills the broker, deletes everything that it had on disk, and starts it empty: no queue, no exchange. */
+  /** Kills the broker, deletes its data and starts it without queues and exchanges. */
   wipeBroker(): Promise<void>;
-  /** Leaves neither process nor file. */
+  /** Also removes all files. */
   stop(): Promise<void>;
 }
 
 export async function startRestartableServers(): Promise<RestartableServers> {
   const root = mkdtempSync(join(tmpdir(), 'opentill-servers-'));
-  chmodSync(root, 0o711); // the servers' users pass through
+  chmodSync(root, 0o711); // lets the servers' users reach their subdirectories
   const databasePort = await findFreePort();
   const brokerPort = await findFreePort();
-  // A crash of the process must cost no commit; the machine itself is not pulled from under it.
+  // Commits survive a crash of the process, but not of the machine.
   const startDatabase = async () =>
     startPostgres({
       dir: join(root, 'postgres'),

@@ -8,26 +8,24 @@ import {
 import type { BookedChain } from './check-books.ts';
 import { tokensOf } from './tokens-of.ts';
 
-/** Where the devnet answers, and what its gateway knows of it. */
 export interface ReachableSui {
   readonly network: NetworkConfig;
   readonly node: { readonly url: string };
 }
 
-/** The SUI devnet in the hands of a test. */
 export interface SuiUnderTest extends BookedChain {
   /** For SuiGrpcClient. */
   readonly url: string;
   coinTypeOf(symbol: string): string;
   baseUnits(symbol: string, amount: string): bigint;
-  /** Pays from the devnet's first account; the transaction's digest, before any checkpoint holds it. */
+  /** Pays from the devnet's first account. Resolves with the digest before the transaction is in a checkpoint. */
   pay(payment: {
     readonly to: string;
     readonly amount: string;
     readonly symbol?: 'USDT' | 'USDC';
     readonly form?: 'coin' | 'address';
   }): Promise<string>;
-  /** The number of the checkpoint that has it, once one has. */
+  /** Waits for the checkpoint that contains the transaction. Returns its sequence number. */
   checkpointOf(digest: string): Promise<number>;
   /** `POST /devnet/<name>`. */
   control(name: string, body?: object): Promise<void>;

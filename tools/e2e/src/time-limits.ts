@@ -1,8 +1,6 @@
-/*
- * A machine that is busy with other work takes many times what an idle one does. What these limits end will never come.
- */
+// A busy machine is many times slower than an idle one, so these limits are generous.
 
-/** How long a test waits for one thing. */
+/** For a single condition. */
 export const WAIT_MS = 180_000;
-/** How long a test, or what is done before and after tests, takes with several of such waits. */
+/** For a test or a hook with several waits. */
 export const TEST_LIMIT_MS = 900_000;

@@ -2,27 +2,26 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { startNginx, type WebServerUnderTest } from './web-server.ts';
 
-/** The proxy of a guide, in front of a server of this machine. */
 export interface TlsProxyOptions {
-  /** What the guide shows. */
+  /** The guide's configuration. */
   readonly block: string;
-  /** Of findWebServer. */
+  /** Result of findWebServer. */
   readonly nginx: string;
-  /** Empty, for its files. */
+  /** An empty folder for its files. */
   readonly folder: string;
   /** On 127.0.0.1. */
   readonly port: number;
-  /** An origin. */
+  /** Origin of a server of this machine. */
   readonly upstream: string;
 }
 
-/** Starts nginx as the guide says, with a certificate that nobody knows. Throws when the block lacks what is put in. */
+/** Starts nginx with the guide's configuration and a self-signed certificate. */
 export async function startTlsProxy(options: TlsProxyOptions): Promise<WebServerUnderTest> {
   const { block, nginx, folder, port, upstream } = options;
   const [certificate, key] = [join(folder, 'pay.pem'), join(folder, 'pay.key')];
   const made = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-keyout', key, '-out', certificate];
-  const told = ['-x509', '-nodes', '-days', '1', '-subj', '/CN=pay.example.com'];
-  execFileSync('openssl', ['req', ...told, ...made], { stdio: 'ignore' });
+  const properties = ['-x509', '-nodes', '-days', '1', '-subj', '/CN=pay.example.com'];
+  execFileSync('openssl', ['req', ...properties, ...made], { stdio: 'ignore' });
   const configuration = [
     ['listen 443 ssl', `listen 127.0.0.1:${port} ssl`],
     ['/etc/ssl/pay.example.com.pem', certificate],

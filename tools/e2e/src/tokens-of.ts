@@ -1,13 +1,12 @@
 import { findToken, type NetworkConfig } from '@opentill/contracts/network-config';
 import { parseAmount } from '@opentill/domain/money';
 
-/** A token as its network has it. */
 export interface TokenUnderTest {
   readonly contract: string;
   readonly decimals: number;
 }
 
-/** The tokens of a network by their symbols. Both functions throw for one that it has not, and `baseUnits` for what is no amount. */
+/** Both functions throw for an unknown symbol, and `baseUnits` for an invalid amount. */
 export function tokensOf(network: NetworkConfig): {
   tokenOf(symbol: string): TokenUnderTest;
   baseUnits(symbol: string, amount: string): bigint;

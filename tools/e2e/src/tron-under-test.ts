@@ -9,28 +9,25 @@ import {
 import type { BookedChain } from './check-books.ts';
 import { tokensOf } from './tokens-of.ts';
 
-/** What TRON's node says of a transaction in a block. */
 export interface MinedTronTransaction {
   readonly blockNum: number;
-  /** Seconds since 1970. */
+  /** Unix seconds. */
   readonly timestamp: number;
   /** In sun. */
   readonly fee: bigint;
 }
 
-/** Where the devnet answers, and what its gateway knows of it. */
 export interface ReachableTron {
   readonly network: NetworkConfig;
   readonly node: { readonly url: string };
 }
 
-/** The TRON devnet in the hands of a test. */
 export interface TronUnderTest extends BookedChain {
   /** For TronWeb. */
   readonly url: string;
   contractOf(symbol: string): string;
   baseUnits(symbol: string, amount: string): bigint;
-  /** Pays from the devnet's first account; the transaction's id, before any block holds it. */
+  /** Pays from the devnet's first account. Resolves with the transaction id before it is in a block. */
   pay(payment: {
     readonly to: string;
     readonly amount: string;

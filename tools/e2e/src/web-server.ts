@@ -6,7 +6,7 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import { CHECKOUT } from './read-markdown.ts';
 import { WAIT_MS } from './time-limits.ts';
 
-/** A server of the web that the documents show a configuration of. */
+/** Web servers whose configuration the documents show. */
 export type WebServerName = 'nginx' | 'caddy';
 
 export interface WebServerUnderTest {
@@ -14,15 +14,15 @@ export interface WebServerUnderTest {
 }
 
 interface WebServerOptions {
-  /** Where it keeps its files; made by the caller, and taken away by the caller. */
+  /** For its files. The caller creates and removes it. */
   readonly folder: string;
-  /** On 127.0.0.1, as the configuration says as well. */
+  /** On 127.0.0.1; the same as in `configuration`. */
   readonly port: number;
-  /** Of nginx what stands in `http`, of Caddy the whole Caddyfile. */
+  /** For nginx the content of `http`, for Caddy the whole Caddyfile. */
   readonly configuration: string;
 }
 
-/** Debian's packages of each, and where its program is in them. */
+/** Debian's packages, and the path of the program in them. */
 const PACKAGES: Readonly<Record<WebServerName, { readonly names: readonly string[]; readonly at: string }>> =
   {
     nginx: { names: ['nginx', 'nginx-common'], at: 'usr/sbin/nginx' },
@@ -30,13 +30,12 @@ const PACKAGES: Readonly<Record<WebServerName, { readonly names: readonly string
   };
 const UNPACKED = join(CHECKOUT, 'node_modules', '.cache', 'web-servers');
 const FETCH_DEADLINE_MS = 60_000;
-/** Nobody waits for a mirror that does not answer. */
+/** Fails quickly if a mirror does not answer. */
 const IMPATIENT = '-qq -o Acquire::http::Timeout=10 -o Acquire::https::Timeout=10 -o Acquire::Retries=0';
 
 /**
- * The folder that the server's programs are under: `/` where it is installed, else one that Debian's package is unpacked
- * into, so that nothing is installed and no server of the system is started. Undefined when it is not to be had, which
- * is said on standard error.
+ * Returns the root folder of the program: `/` if it is installed, else a folder with Debian's package unpacked, which
+ * starts no system service. Returns undefined and writes to standard error if the package cannot be fetched.
  */
 export function findWebServer(name: WebServerName): string | undefined {
   const { names, at } = PACKAGES[name];
@@ -46,25 +45,25 @@ export function findWebServer(name: WebServerName): string | undefined {
   mkdirSync(UNPACKED, { recursive: true });
   const fresh = mkdtempSync(join(UNPACKED, 'fetching-'));
   const fetch = `apt-get download ${IMPATIENT} ${names.join(' ')} 9<&-`;
-  // Not while somebody installs a package.
+  // The lock prevents parallel runs of apt-get.
   const script = `exec 9</var/lib/dpkg && flock 9; ${fetch} || { apt-get update ${IMPATIENT} 9<&- && ${fetch}; }
     for package in *.deb; do dpkg-deb -x "$package" unpacked && rm "$package"; done`;
   try {
     execFileSync('bash', ['-euc', script], { cwd: fresh, stdio: 'ignore', timeout: FETCH_DEADLINE_MS });
     renameSync(join(fresh, 'unpacked'), unpacked);
   } catch {
-    // Another process may have been as quick.
+    // Another process may have unpacked it at the same time.
   } finally {
     rmSync(fresh, { recursive: true, force: true });
   }
   if (existsSync(join(unpacked, at))) return unpacked;
   process.stderr.write(
-    `NOT RUN: the configuration of ${name}. It is not installed, and apt-get does not fetch it.\n`,
+    `NOT RUN: the configuration of ${name}. It is not installed, and apt-get cannot fetch it.\n`,
   );
   return undefined;
 }
 
-/** Starts nginx with a configuration, as one process of this user. @param root of findWebServer */
+/** Runs as one process of this user. @param root result of findWebServer */
 export async function startNginx(root: string, options: WebServerOptions): Promise<WebServerUnderTest> {
   const { folder, configuration } = options;
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
@@ -82,14 +81,14 @@ export async function startNginx(root: string, options: WebServerOptions): Promi
   return start(join(root, PACKAGES.nginx.at), args, options);
 }
 
-/** Starts Caddy with a Caddyfile. @param root of findWebServer */
+/** @param root result of findWebServer */
 export async function startCaddy(root: string, options: WebServerOptions): Promise<WebServerUnderTest> {
   const file = join(options.folder, 'Caddyfile');
   writeFileSync(file, `{\n  admin off\n}\n${options.configuration}\n`);
   return start(join(root, PACKAGES.caddy.at), ['run', '--config', file, '--adapter', 'caddyfile'], options);
 }
 
-/** Waits until it listens. Throws what it has said when it ends before that. */
+/** Waits until the program listens. Throws with its output if it exits first. */
 async function start(
   program: string,
   args: readonly string[],
@@ -97,8 +96,8 @@ async function start(
 ): Promise<WebServerUnderTest> {
   const env = { ...process.env, HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
   const server = spawn(program, args, { cwd: folder, env, stdio: ['ignore', 'ignore', 'pipe'] });
-  let said = '';
-  server.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
+  let output = '';
+  server.stderr.setEncoding('utf8').on('data', (text: string) => (output += text));
   let hasEnded = false;
   const ended = new Promise<void>((resolve) => {
     const end = (): void => {
@@ -117,7 +116,7 @@ async function start(
       throw error;
     },
   );
-  if (hasEnded) throw new Error(`${program} ended: ${said}`);
+  if (hasEnded) throw new Error(`${program} exited: ${output}`);
   return { stop };
 }
 

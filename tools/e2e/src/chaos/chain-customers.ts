@@ -6,19 +6,19 @@ import { abortableDelay } from '@opentill/runtime/abortable-delay';
 import type { ChainUnderTest } from '../chain-under-test.ts';
 import { randomInteger, type Random } from '../random.ts';
 
-/** Customers of one devnet: they pay one after the other, and pay again what a reorganisation took from them. */
+/** Customers of one devnet. Payments are serialised. After a reorganisation customers repeat their lost payments. */
 export interface ChainCustomers {
   readonly chain: ChainUnderTest;
-  /** Sends a payment; resolves when the node has it. */
+  /** Resolves when the node accepted the payment. */
   pay(payment: { readonly to: string; readonly symbol: string; readonly amount: string }): Promise<void>;
   /**
-   * Replaces the last blocks: of their transactions some are mined again, some in another block than before, and some
-   * vanish, whose senders pay again, the gateway with its payouts by itself. No customer pays meanwhile.
+   * Replaces the last blocks. Their transactions are mined again, some in another block, and some vanish. Customers
+   * repeat their vanished payments; the gateway must repeat its own. No customer pays during the reorganisation.
    */
   reorganise(depth: number): Promise<void>;
-  /** Every transaction that was ever in a replaced block. */
+  /** Transactions that were ever in a replaced block. */
   readonly takenBack: ReadonlySet<string>;
-  /** Whom these transactions paid, lower case. */
+  /** Recipients of these transactions, lower case. */
   readonly paidByTakenBack: ReadonlySet<string>;
 }
 
@@ -30,9 +30,9 @@ interface RpcTransaction {
 }
 
 const ACCOUNTS = [2, 3, 4] as const;
-/** The blocks that will vanish are there to be seen for up to so long. */
+/** Longest time for which the gateway can see the blocks before they are replaced. */
 const SHOWN_MS = 800;
-/** Share of the transactions that no block of the new branch holds. */
+/** Share of the transactions that are not mined again. */
 const VANISHING = 0.25;
 
 export function createChainCustomers(chain: ChainUnderTest, random: Random): ChainCustomers {
@@ -40,7 +40,7 @@ export function createChainCustomers(chain: ChainUnderTest, random: Random): Cha
   const paidByTakenBack = new Set<string>();
   const keys = new Map(ACCOUNTS.map(devAccount).map((one) => [one.address.toLowerCase(), one.privateKey]));
   let queue: Promise<unknown> = Promise.resolve();
-  /** One at a time: a nonce is never taken twice, and a reorganisation knows every transaction there is. */
+  /** Serialises payments and reorganisations: no nonce is used twice, and a reorganisation covers all transactions. */
   const inTurn = async <Result>(work: () => Promise<Result>): Promise<Result> => {
     const turn = queue.then(work);
     queue = turn.catch(() => undefined);
@@ -48,12 +48,12 @@ export function createChainCustomers(chain: ChainUnderTest, random: Random): Cha
   };
 
   async function replaceBlocks(depth: number): Promise<void> {
-    await chain.mine(); // nothing waits in the node's pool any more
+    await chain.mine(); // empties the node's pool
     await abortableDelay(randomInteger(random, 0, SHOWN_MS));
     const head = await chain.head();
     const replacements: { rawTransaction: string; blockOffset: number }[] = [];
     const vanished: RpcTransaction[] = [];
-    /** An account's transactions keep their order, and none comes behind a vanished one: nonces have no gap. */
+    /** Keeps the order of an account's transactions. All after a vanished one vanish too, so that nonces have no gap. */
     const earliest = new Map<string, number>();
     for (let offset = 0; offset < depth; offset += 1) {
       for (const transaction of await transactionsOf(chain, head - depth + 1 + offset)) {
@@ -75,7 +75,7 @@ export function createChainCustomers(chain: ChainUnderTest, random: Random): Cha
     for (const { from, to, input } of vanished) {
       const fromKey = keys.get(from);
       if (fromKey !== undefined) await sendTransaction({ rpcUrl: chain.rpcUrl, fromKey, to, data: input });
-      // The hot wallet's are the gateway's to send again.
+      // The gateway repeats the hot wallet's transactions.
     }
   }
 
@@ -109,7 +109,7 @@ async function transactionsOf(chain: ChainUnderTest, height: number): Promise<re
   return block.transactions;
 }
 
-/** Of a call of `transfer`; undefined of anything else, such as a cancelled nonce. */
+/** Returns undefined for an empty call, which cancels a nonce. */
 function recipientOf({ input }: RpcTransaction): string | undefined {
   if (input === '0x') return undefined;
   const [to] = contractInterface('UsdcLike').decodeFunctionData('transfer', input);

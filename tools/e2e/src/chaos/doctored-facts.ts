@@ -1,6 +1,6 @@
 import type { Arrival, ChaosFacts, GatewayTables, NotificationRow, OrderRow, TransferRow } from './facts.ts';
 
-/** A lie told to the checker: right facts with one thing changed, and what the checker must say of it. */
+/** Correct facts with one change, and the problem that the checker must report. */
 export interface Doctoring {
   readonly name: string;
   readonly doctor: (facts: ChaosFacts) => ChaosFacts;
@@ -8,15 +8,15 @@ export interface Doctoring {
 }
 
 /**
- * Every kind of wrong that a gateway under chaos could do. A checker that finds nothing in these proves nothing by
- * finding nothing elsewhere. The facts need a SUCCESS order, an EXPIRED one and an unmatched transfer.
+ * Errors that a gateway under chaos could make. They prove that the checker detects them. The facts need a SUCCESS
+ * order, an EXPIRED order and an unmatched transfer.
  */
 export const DOCTORINGS: readonly Doctoring[] = [
   {
-    name: 'a callback never came',
+    name: 'a callback never arrived',
     doctor: (facts) =>
       withArrivals(facts, (all) => all.filter(({ nonce }) => nonce !== paidEvent(facts).eventId)),
-    isNamed: /callback ORDER_SUCCESS .* never came/,
+    isNamed: /callback ORDER_SUCCESS .* never arrived/,
   },
   {
     name: 'a callback was given up after one attempt',
@@ -33,26 +33,26 @@ export const DOCTORINGS: readonly Doctoring[] = [
     isNamed: /is SUPERSEDED/,
   },
   {
-    name: 'an older callback came again after a newer one',
+    name: 'an older callback was repeated after a newer one',
     doctor: (facts) =>
       withArrivals(facts, (all) => [...all, arrivalOf(facts, eventsOf(facts, paidOrder(facts))[0])]),
-    isNamed: /came after a newer one/,
+    isNamed: /arrived after a newer one/,
   },
   {
-    name: 'a callback came again and again',
+    name: 'a callback was repeated too often',
     doctor: (facts) => {
       const last = arrivalOf(facts, paidEvent(facts));
       return withArrivals(facts, (all) => [...all, ...all.map(() => last)]);
     },
-    isNamed: /came \d+ times by \d+ attempts/,
+    isNamed: /arrived \d+ times with \d+ attempts/,
   },
   {
-    name: 'every callback came twice',
+    name: 'every callback arrived twice',
     doctor: (facts) => withArrivals(facts, (all) => all.flatMap((one) => [one, one])),
-    isNamed: /callbacks came by no attempt/,
+    isNamed: /callbacks arrived without an attempt/,
   },
   {
-    name: 'two callbacks came in the wrong order',
+    name: 'two callbacks arrived in the wrong order',
     doctor: (facts) => {
       const ofOrder = new Set(eventsOf(facts, paidOrder(facts)).map(({ eventId }) => eventId));
       const isOfOrder = ({ nonce }: Arrival): boolean => ofOrder.has(nonce);
@@ -61,29 +61,29 @@ export const DOCTORINGS: readonly Doctoring[] = [
         ...all.filter(isOfOrder).toReversed(),
       ]);
     },
-    isNamed: /came after a newer one/,
+    isNamed: /arrived after a newer one/,
   },
   {
-    name: 'a callback tells what never was',
+    name: 'a callback was never queued',
     doctor: (facts) =>
       withArrivals(facts, (all) => [...all, { ...arrivalOf(facts, paidEvent(facts)), nonce: 'invented' }]),
-    isNamed: /\(invented\) says what never was/,
+    isNamed: /\(invented\) was never queued/,
   },
   {
-    name: 'a retry says something else than the first attempt',
+    name: 'a retry has a different body',
     doctor: (facts) => {
       const arrival = arrivalOf(facts, paidEvent(facts));
       return withArrivals(facts, (all) => [...all, { ...arrival, dataText: `${arrival.dataText} ` }]);
     },
-    isNamed: /came with 2 different bodies/,
+    isNamed: /arrived with 2 different bodies/,
   },
   {
-    name: 'a signature does not hold',
+    name: 'a signature is invalid',
     doctor: (facts) =>
       withArrivals(facts, ([first, ...others]) =>
-        first === undefined ? [] : [{ ...first, signatureProblems: ['sign does not hold'] }, ...others],
+        first === undefined ? [] : [{ ...first, signatureProblems: ['sign is invalid'] }, ...others],
       ),
-    isNamed: /sign does not hold/,
+    isNamed: /sign is invalid/,
   },
   {
     name: 'a callback names a transaction that never paid the order',
@@ -102,7 +102,7 @@ export const DOCTORINGS: readonly Doctoring[] = [
     isNamed: /the status is SUCCESS, must be EXPIRED/,
   },
   {
-    name: 'an order expired in between although it was paid in time',
+    name: 'an order that was paid in time expired temporarily',
     doctor: (facts) => {
       const event = paidEvent(facts);
       const dataText = event.dataText.replace('"SUCCESS"', '"EXPIRED"');
@@ -110,10 +110,10 @@ export const DOCTORINGS: readonly Doctoring[] = [
         notifications: changed(facts.tables.notifications, event, { notifyType: 'ORDER_EXPIRED', dataText }),
       });
     },
-    isNamed: /its callbacks tell ".*EXPIRED"/,
+    isNamed: /its callbacks are ".*EXPIRED"/,
   },
   {
-    name: 'an order has another amount than was paid',
+    name: 'an order has an amount that was not paid',
     doctor: (facts) => {
       const order = paidOrder(facts);
       return withOrder(facts, order, { actualAmount: (order.actualAmount ?? 0n) + 1n });
@@ -121,15 +121,15 @@ export const DOCTORINGS: readonly Doctoring[] = [
     isNamed: /the actual amount is \d+, must be \d+/,
   },
   {
-    name: 'an order is gone',
+    name: 'an order is missing',
     doctor: (facts) =>
       withTables(facts, { orders: facts.tables.orders.filter((row) => row !== paidOrder(facts)) }),
-    isNamed: /the order is gone/,
+    isNamed: /the order is missing/,
   },
   {
-    name: 'an address was given to two orders',
+    name: 'two orders have the same address',
     doctor: (facts) => withOrder(facts, expiredOrder(facts), { address: paidOrder(facts).address }),
-    isNamed: /was given away twice/,
+    isNamed: /belongs to two orders/,
   },
   {
     name: 'a transfer is booked twice',
@@ -148,7 +148,7 @@ export const DOCTORINGS: readonly Doctoring[] = [
     isNamed: /a transfer was missed/,
   },
   {
-    name: 'a transfer stands where it was before a reorganisation',
+    name: 'a transfer still has its block of before a reorganisation',
     doctor: (facts) => {
       const blockHash = `0x${'ff'.repeat(32)}`;
       return withTables(facts, {
@@ -158,12 +158,12 @@ export const DOCTORINGS: readonly Doctoring[] = [
     isNamed: /a transfer was invented/,
   },
   {
-    name: 'an unmatched transfer is not shown to anybody',
+    name: 'an unmatched transfer is not recorded as such',
     doctor: (facts) => {
       const transfer = facts.tables.transfers.find(({ unmatched }) => unmatched !== null);
       return withTables(facts, { transfers: changed(facts.tables.transfers, transfer, { unmatched: null }) });
     },
-    isNamed: /is unmatched as null, must be [A-Z_]+/,
+    isNamed: /has the unmatched reason null, must be [A-Z_]+/,
   },
   {
     name: 'a posting is off by one',
@@ -171,20 +171,20 @@ export const DOCTORINGS: readonly Doctoring[] = [
     isNamed: /sums to 1 of/,
   },
   {
-    name: 'a balance is not what its postings make',
+    name: 'a balance differs from the sum of its postings',
     doctor: (facts) =>
       withTables(facts, {
         accounts: facts.tables.accounts.map((row) => ({ ...row, balance: row.balance + 1n })),
       }),
-    isNamed: /has a balance of \d+, postings make/,
+    isNamed: /has a balance of \d+, its postings sum to/,
   },
   {
-    name: 'a deposit is in the ledger twice, in balance with itself',
+    name: 'a balanced deposit is in the ledger twice',
     doctor: withDepositTwice,
     isNamed: /DEPOSIT .* has \d+, must have \d+/,
   },
   {
-    name: 'a message is dead',
+    name: 'a message was dead-lettered',
     doctor: (facts) =>
       withTables(facts, { leftovers: { ...facts.tables.leftovers, 'messages in x.dead': 1 } }),
     isNamed: /1 left over: messages in x\.dead/,

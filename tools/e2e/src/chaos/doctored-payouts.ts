@@ -1,7 +1,7 @@
 import type { Doctoring } from './doctored-facts.ts';
 import type { ChainTransfer, ChaosFacts, HotWalletTruth, PayoutRow, PayoutTerms } from './facts.ts';
 
-/** Every kind of wrong with payouts. The facts need one that was paid and one that the policy refused. */
+/** Errors that a gateway could make with payouts. The facts need a paid payout and one that the policy refused. */
 export const PAYOUT_DOCTORINGS: readonly Doctoring[] = [
   {
     name: 'a payout was paid twice, by a second transaction',
@@ -9,13 +9,13 @@ export const PAYOUT_DOCTORINGS: readonly Doctoring[] = [
       withHotWallet(facts, {
         sent: [...facts.hotWallet.sent, { ...paymentOf(facts), txHash: `0x${'22'.repeat(32)}` }],
       }),
-    isNamed: /was paid 2 times by the chain, must be 1/,
+    isNamed: /was paid 2 times on chain, must be 1/,
   },
   {
-    name: 'a payout that is told to be paid never left',
+    name: 'a payout with status SUCCESS was never sent',
     doctor: (facts) =>
       withHotWallet(facts, { sent: facts.hotWallet.sent.filter((one) => one !== paymentOf(facts)) }),
-    isNamed: /was paid 0 times by the chain, must be 1/,
+    isNamed: /was paid 0 times on chain, must be 1/,
   },
   {
     name: 'a payout paid one unit too much',
@@ -28,12 +28,12 @@ export const PAYOUT_DOCTORINGS: readonly Doctoring[] = [
       const payment = { ...paymentOf(facts), to: refusedTerms(facts).receiver };
       return withHotWallet(facts, { sent: [...facts.hotWallet.sent, payment] });
     },
-    isNamed: /was paid 1 times by the chain, must be 0/,
+    isNamed: /was paid 1 times on chain, must be 0/,
   },
   {
-    name: 'the hot wallet paid somebody whom no merchant named',
+    name: 'the hot wallet paid a receiver that no merchant named',
     doctor: (facts) => withPayment(facts, { to: '0xstranger' }),
-    isNamed: /the hot wallet paid \d+ to 0xstranger by 0x\w+, for nobody/,
+    isNamed: /the hot wallet paid \d+ to 0xstranger by 0x\w+, for no payout/,
   },
   {
     name: 'a payout that was paid is FAILED',
@@ -41,22 +41,22 @@ export const PAYOUT_DOCTORINGS: readonly Doctoring[] = [
     isNamed: /the status of the payout is FAILED, must be SUCCESS/,
   },
   {
-    name: 'a payout says that another amount was paid',
+    name: 'a payout has a wrong actual amount',
     doctor: (facts) => withPayout(facts, paidTerms(facts), { actualAmount: 1n }),
     isNamed: /the actual amount of the payout is 1, must be \d+/,
   },
   {
-    name: 'a payout failed for another reason than the policy has',
+    name: "a payout failed for a reason that is not the policy's",
     doctor: (facts) => withPayout(facts, refusedTerms(facts), { reason: 'Payout expired' }),
     isNamed: /the reason of the payout is Payout expired/,
   },
   {
-    name: 'a payout is gone',
+    name: 'a payout is missing',
     doctor: (facts) => {
       const payouts = facts.tables.payouts.filter(({ orderId }) => orderId !== paidTerms(facts).orderId);
       return { ...facts, tables: { ...facts.tables, payouts } };
     },
-    isNamed: /the payout is gone/,
+    isNamed: /the payout is missing/,
   },
   {
     name: 'the hot wallet holds less than the ledger says',
@@ -64,10 +64,10 @@ export const PAYOUT_DOCTORINGS: readonly Doctoring[] = [
       withHotWallet(facts, {
         balances: new Map([...facts.hotWallet.balances].map(([asset, held]) => [asset, held - 1n])),
       }),
-    isNamed: /the hot wallet has \d+ of [\w ]+, the ledger says \d+/,
+    isNamed: /the hot wallet has \d+ of [\w ]+, the ledger has \d+/,
   },
   {
-    name: 'the hot wallet made a transaction that no nonce was given out for',
+    name: 'the hot wallet sent a transaction whose nonce was not allocated',
     doctor: (facts) =>
       withHotWallet(facts, {
         transactions: new Map([...facts.hotWallet.transactions].map(([chain, made]) => [chain, made + 1])),

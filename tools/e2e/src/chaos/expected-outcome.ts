@@ -1,17 +1,17 @@
 import type { OrderStatus } from '@opentill/contracts/notify-order';
 import type { ChainTransfer, OrderTerms } from './facts.ts';
 
-/** What an order must have come to: a second reading of docs/api.md sections 4 to 6, with nothing of the gateway's code. */
+/** Required outcome of an order: docs/api.md sections 4 to 6, implemented independently of the gateway's code. */
 export interface ExpectedOutcome {
   readonly status: OrderStatus;
   readonly reason: string | null;
-  /** Any of these; more than one where payments beyond the amount may or may not have been in time to be counted. */
+  /** Allowed values. More than one if later payments may or may not have been counted before SUCCESS. */
   readonly actualAmounts: readonly (bigint | null)[];
-  /** What the statuses of its callbacks, joined by blanks, must look like. */
+  /** Matches the statuses of its callbacks, joined by spaces. */
   readonly story: RegExp;
 }
 
-/** @param transfers all to the order's address, of whatever token and chain */
+/** @param transfers all to the order's address, of any token and chain */
 export function expectOutcome(
   terms: OrderTerms,
   transfers: readonly ChainTransfer[],
@@ -50,7 +50,7 @@ export function expectOutcome(
   };
 }
 
-/** Why a transfer to the order's address must lie unmatched; null when it belongs to what the order counts. */
+/** Required unmatched reason of a transfer to the order's address; null if the order counts it. */
 export function expectUnmatched(
   terms: OrderTerms,
   status: OrderStatus,
@@ -66,7 +66,7 @@ export function sum(transfers: readonly { readonly amount: bigint }[]): bigint {
   return transfers.reduce((total, { amount }) => total + amount, 0n);
 }
 
-/** The sums up to each block from the one that covered the amount on: the amount freezes at SUCCESS. */
+/** Sums up to each block, beginning with the block that covers the amount. SUCCESS freezes the amount. */
 function sumsFrom(inTime: readonly ChainTransfer[], amount: bigint): bigint[] {
   const heights = [...new Set(inTime.map((one) => one.blockHeight))];
   return heights

@@ -1,29 +1,29 @@
 import type { NotifyOrder, OrderStatus } from '@opentill/contracts/notify-order';
 
 /*
- * What the checker of a chaos run is given. Three witnesses that know nothing of each other: what was sent (terms),
- * what the chains say, what the merchant's server received; and the gateway's own tables, which they accuse.
+ * Input of a chaos run's checker: the gateway's tables and three independent sources that they are checked against.
+ * These are the requests (terms), the chains, and the callbacks that the merchants' servers received.
  */
 
-/** What the merchant asked to be paid, as the gateway's answer confirmed it. */
+/** A collection as the gateway's answer confirmed it. */
 export interface OrderTerms {
   readonly orderId: string;
   readonly chain: string;
   readonly symbol: string;
   /** Lower case. */
   readonly contract: string;
-  /** In the form of the answer, `12.50` for example. */
+  /** Formatted like the answer, `12.50` for example. */
   readonly amountText: string;
   readonly amount: bigint;
   /** Deposit address, lower case. */
   readonly address: string;
   /** Unix seconds; blocks of this second are in time. */
   readonly expiresAtSeconds: number;
-  /** A reorganisation took back a transaction that paid it, if only for a moment. */
+  /** A transaction that paid the order was in a replaced block. */
   readonly reorganised: boolean;
 }
 
-/** What a merchant asked to be paid out, as the gateway's answer confirmed it. */
+/** A payout as the gateway's answer confirmed it. */
 export interface PayoutTerms {
   readonly orderId: string;
   readonly chain: string;
@@ -32,21 +32,21 @@ export interface PayoutTerms {
   readonly contract: string;
   readonly amountText: string;
   readonly amount: bigint;
-  /** Lower case; of this payout alone, unless the policy refuses it. */
+  /** Lower case. Unique to this payout, unless the policy refuses it. */
   readonly receiver: string;
-  /** Why the signer's policy refuses it; null: it must be paid. */
+  /** Reason for which the signer's policy refuses it. Null: it must be paid. */
   readonly refusal: string | null;
-  /** A reorganisation took back a transaction that paid it, if only for a moment. */
+  /** A transaction that paid it was in a replaced block. */
   readonly reorganised: boolean;
 }
 
-/** What the chains say of the wallet that payouts leave from. */
+/** The hot wallet according to the chains. */
 export interface HotWalletTruth {
-  /** Token transfers out of it in the canonical chains. */
+  /** Outgoing token transfers in the canonical chains. */
   readonly sent: readonly ChainTransfer[];
-  /** What it holds, by `chain symbol`; native coin by the network's own symbol. */
+  /** By `chain symbol`, native coin included. */
   readonly balances: ReadonlyMap<string, bigint>;
-  /** How many transactions it has made, by chain. */
+  /** Number of its transactions by chain. */
   readonly transactions: ReadonlyMap<string, number>;
 }
 
@@ -66,10 +66,9 @@ export interface ChainTransfer {
 export interface Arrival {
   readonly nonce: string;
   readonly notifyType: string;
-  /** The `data` of the body, to the byte. */
+  /** The exact bytes of `data` in the body. */
   readonly dataText: string;
   readonly data: NotifyOrder;
-  /** Why its signatures don't hold. */
   readonly signatureProblems: readonly string[];
 }
 
@@ -91,7 +90,7 @@ export interface PayoutRow {
   readonly actualAmount: bigint | null;
 }
 
-/** A nonce of the hot wallet that was given out. */
+/** An allocated nonce of the hot wallet. */
 export interface NonceRow {
   readonly chain: string;
   readonly nonce: number;
@@ -111,7 +110,7 @@ export interface TransferRow {
   readonly booked: boolean;
   readonly credited: boolean;
   readonly settledOrderPk: string | null;
-  /** Reason of the row of unmatched_deposit that is not withdrawn. */
+  /** Reason in unmatched_deposit, unless withdrawn. */
   readonly unmatched: string | null;
 }
 
@@ -122,9 +121,9 @@ export interface NotificationRow {
   readonly notifyType: string;
   readonly dataText: string;
   readonly deliveryState: string | null;
-  /** Attempts that were begun, by the delivery's count. */
+  /** Started attempts, counted by the delivery. */
   readonly attempts: number;
-  /** Attempts of which the outcome was written down. */
+  /** Attempts with a recorded outcome. */
   readonly attemptsRecorded: number;
 }
 
@@ -151,7 +150,7 @@ export interface GatewayTables {
   readonly notifications: readonly NotificationRow[];
   readonly accounts: readonly LedgerAccountRow[];
   readonly ledger: readonly LedgerTransactionRow[];
-  /** What must be nothing at rest, by name: waiting events, dead letters, incidents, holds. */
+  /** Counts that must be 0 at rest: waiting events, dead letters, incidents, holds. */
   readonly leftovers: Readonly<Record<string, number>>;
 }
 
@@ -160,15 +159,15 @@ export interface ChaosFacts {
   readonly payouts: readonly PayoutTerms[];
   readonly hotWallet: HotWalletTruth;
   readonly transfers: readonly ChainTransfer[];
-  /** What `balanceOf` says of all deposit addresses together, by `chain symbol`. */
+  /** Sum of `balanceOf` of all deposit addresses, by `chain symbol`. */
   readonly balances: ReadonlyMap<string, bigint>;
-  /** Block time of each chain's block at the crediting depth: what is older has been decided. */
+  /** Time of each chain's block at the crediting depth. Orders that expired before it are final. */
   readonly decidedUntilSeconds: ReadonlyMap<string, number>;
-  /** Every transaction that a reorganisation took back, whether it was mined again or not. */
+  /** Transactions of replaced blocks, including those that were mined again. */
   readonly takenBack: ReadonlySet<string>;
-  /** At each merchant's server in the order of their arrival. */
+  /** In the order of arrival at each merchant's server. */
   readonly arrivals: readonly Arrival[];
-  /** How many faults may have kept a webhook-sender from writing down an attempt, or cut its way to a merchant. */
+  /** Faults that may have prevented a webhook-sender from recording an attempt or reaching a merchant. */
   readonly senderFaults: number;
   readonly tables: GatewayTables;
 }

@@ -1,7 +1,7 @@
 import { findRepeated } from './find-order-problems.ts';
 import type { ChaosFacts } from './facts.ts';
 
-/** The ledger against itself and against the chains, and what must be nothing at rest; one line per problem. */
+/** Checks that the ledger is consistent and agrees with the chains, and that all leftovers are 0. */
 export function findBookProblems(facts: ChaosFacts): string[] {
   return [
     ...findSumProblems(facts),
@@ -31,12 +31,12 @@ function findSumProblems({ tables }: ChaosFacts): string[] {
   for (const { accountId, kind, chain, symbol, balance } of tables.accounts) {
     const made = posted.get(accountId) ?? 0n;
     if (balance !== made)
-      problems.push(`${kind} ${chain} ${symbol} has a balance of ${balance}, postings make ${made}`);
+      problems.push(`${kind} ${chain} ${symbol} has a balance of ${balance}, its postings sum to ${made}`);
   }
   return problems;
 }
 
-/** DEPOSIT is what lies on the deposit addresses, MERCHANT what SUCCESS orders were credited, SUSPENSE the rest. */
+/** DEPOSIT is the balance of the deposit addresses, MERCHANT the credit of SUCCESS orders, SUSPENSE the difference. */
 function findBalanceProblems({ tables, transfers, balances, terms }: ChaosFacts): string[] {
   const deposited = new Map<string, bigint>();
   for (const { chain, symbol, amount } of transfers) add(deposited, `${chain} ${symbol}`, amount);
@@ -51,7 +51,7 @@ function findBalanceProblems({ tables, transfers, balances, terms }: ChaosFacts)
     const [paid, earned] = [deposited.get(asset) ?? 0n, credited.get(asset) ?? 0n];
     const expected = { DEPOSIT: onChain, MERCHANT: -earned, SUSPENSE: earned - paid };
     const problems =
-      paid === onChain ? [] : [`${asset}: ${onChain} lie on the addresses, the logs make ${paid}`];
+      paid === onChain ? [] : [`${asset}: the addresses hold ${onChain}, the logs sum to ${paid}`];
     for (const [kind, should] of Object.entries(expected)) {
       const is = tables.accounts
         .filter((account) => account.kind === kind && `${account.chain} ${account.symbol}` === asset)
@@ -66,7 +66,6 @@ function add(sums: Map<string, bigint>, key: string, amount: bigint): void {
   sums.set(key, (sums.get(key) ?? 0n) + amount);
 }
 
-/** How much of what happened, for a report. */
 export function summarise({
   terms,
   payouts,

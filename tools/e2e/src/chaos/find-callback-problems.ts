@@ -2,7 +2,7 @@ import { expectOutcome } from './expected-outcome.ts';
 import { transfersTo } from './find-order-problems.ts';
 import type { Arrival, ChaosFacts, NotificationRow, OrderTerms } from './facts.ts';
 
-/** After so many failed attempts a newer callback may go first, and the older one is never sent (docs/api.md section 6). */
+/** After this many failed attempts a newer callback may supersede an older one (docs/api.md section 6). */
 const ATTEMPTS_BEFORE_OVERTAKING = 3;
 const ATTEMPTS_HIT_BY_A_FAULT = 20;
 const TYPES: Readonly<Record<string, string>> = {
@@ -14,7 +14,7 @@ const TYPES: Readonly<Record<string, string>> = {
   FAILED: 'ORDER_FAILED',
 };
 
-/** What the merchant's server received, against what the chains say must have been told; one line per problem. */
+/** Checks the received callbacks against the chains and the gateway's queue. */
 export function findCallbackProblems(facts: ChaosFacts): string[] {
   const { arrivals, tables, terms, payouts } = facts;
   const orderIds = new Map(tables.orders.map((row) => [row.orderPk, row.orderId]));
@@ -32,7 +32,7 @@ export function findCallbackProblems(facts: ChaosFacts): string[] {
     ...findRepetitionProblems(facts),
     ...[...received.keys()]
       .filter((id) => !known.has(id))
-      .map((id) => `a callback came for ${id}, which is no order`),
+      .map((id) => `a callback arrived for the unknown order ${id}`),
     ...terms.flatMap((one) => {
       const rows = (queued.get(one.orderId) ?? []).toSorted((a, b) => a.sequence - b.sequence);
       const came = received.get(one.orderId) ?? [];
@@ -45,17 +45,16 @@ export function findCallbackProblems(facts: ChaosFacts): string[] {
   ];
 }
 
-/** The same nonce says the same, however often it comes. */
 function findChangedBodies(arrivals: readonly Arrival[]): string[] {
   return [...groupBy(arrivals, ({ nonce }) => nonce)].flatMap(([nonce, same]) => {
     const bodies = new Set(same.map(({ notifyType, dataText }) => `${notifyType} ${dataText}`));
-    return bodies.size === 1 ? [] : [`${nonce} came with ${bodies.size} different bodies`];
+    return bodies.size === 1 ? [] : [`${nonce} arrived with ${bodies.size} different bodies`];
   });
 }
 
 /**
- * At least once is not any number of times: each arrival is an attempt that was recorded, or one that a fault kept from it.
- * A fault hits the attempts of one moment: few, at the load of these runs.
+ * Each arrival needs a recorded attempt, or a fault that prevented the record. One fault hits only the attempts that
+ * are running: at the load of these runs at most ATTEMPTS_HIT_BY_A_FAULT.
  */
 function findRepetitionProblems({ arrivals, tables, senderFaults }: ChaosFacts): string[] {
   const recorded = new Map(tables.notifications.map((row) => [row.eventId, row.attemptsRecorded]));
@@ -65,23 +64,23 @@ function findRepetitionProblems({ arrivals, tables, senderFaults }: ChaosFacts):
     const attempts = recorded.get(nonce) ?? 0;
     unexplained += Math.max(0, times - attempts);
     if (times > attempts + senderFaults)
-      problems.push(`${nonce} came ${times} times by ${attempts} attempts, with ${senderFaults} faults`);
+      problems.push(`${nonce} arrived ${times} times with ${attempts} attempts and ${senderFaults} faults`);
   }
   if (unexplained > senderFaults * ATTEMPTS_HIT_BY_A_FAULT)
-    problems.push(`${unexplained} callbacks came by no attempt, with ${senderFaults} faults`);
+    problems.push(`${unexplained} callbacks arrived without an attempt, with ${senderFaults} faults`);
   return problems;
 }
 
-/** Whether what was to be told is a possible life of an order with such payments. */
+/** Checks that the queued statuses are a valid history of an order with these payments. */
 function findStoryProblems(facts: ChaosFacts, terms: OrderTerms, rows: readonly NotificationRow[]): string[] {
   const decidedUntil = facts.decidedUntilSeconds.get(terms.chain) ?? 0;
   const { story } = expectOutcome(terms, transfersTo(facts, terms), decidedUntil);
   const statuses = rows.map(({ dataText }) => (JSON.parse(dataText) as { status: string }).status).join(' ');
   if (story.test(statuses)) return [];
-  return [`${terms.orderId}: its callbacks tell "${statuses}", which is not ${story.source}`];
+  return [`${terms.orderId}: its callbacks are "${statuses}", must match ${story.source}`];
 }
 
-/** Each at least once, in order, and nothing else. */
+/** Each queued callback must arrive at least once and in order, and no other. */
 export function findDeliveryProblems(
   terms: Pick<OrderTerms, 'orderId'>,
   rows: readonly NotificationRow[],
@@ -93,7 +92,7 @@ export function findDeliveryProblems(
     const name = `${terms.orderId}: callback ${row.notifyType} (${row.eventId})`;
     const mayBeOvertaken = index < rows.length - 1 && row.attempts >= ATTEMPTS_BEFORE_OVERTAKING;
     if (row.deliveryState === 'SUPERSEDED' && mayBeOvertaken) continue;
-    if (!nonces.has(row.eventId)) problems.push(`${name} never came`);
+    if (!nonces.has(row.eventId)) problems.push(`${name} never arrived`);
     if (row.deliveryState !== 'DELIVERED') problems.push(`${name} is ${row.deliveryState ?? 'not queued'}`);
   }
   let newest = -1;
@@ -101,16 +100,16 @@ export function findDeliveryProblems(
     const index = rows.findIndex((row) => row.eventId === nonce);
     const row = rows[index];
     const name = `${terms.orderId}: callback ${notifyType} ${data.status} (${nonce})`;
-    if (row === undefined) problems.push(`${name} says what never was`);
+    if (row === undefined) problems.push(`${name} was never queued`);
     else if (row.notifyType !== notifyType || row.dataText !== dataText)
-      problems.push(`${name} was changed on its way`);
-    if (index < newest) problems.push(`${name} came after a newer one`);
+      problems.push(`${name} differs from the queued one`);
+    if (index < newest) problems.push(`${name} arrived after a newer one`);
     newest = Math.max(newest, index);
   }
   return problems;
 }
 
-/** What a callback says of amounts and transactions, against the terms and the chain. */
+/** Checks amounts and transactions against the terms and the chain. */
 function findContentProblems(facts: ChaosFacts, terms: OrderTerms, { nonce, data }: Arrival): string[] {
   const problems: string[] = [];
   const wrong = (what: string): void => void problems.push(`${terms.orderId}: callback ${nonce} has ${what}`);

@@ -19,12 +19,13 @@ const USDT = '0xdec06';
 const USDC = '0xcafe';
 const EXPIRY = 1_000;
 
-/** What became of an order: its payments as [token, amount, block time], and the statuses that it was told to have. */
 interface Life {
+  /** [token, amount, block time] */
   readonly payments: readonly (readonly [string, bigint, number])[];
   readonly status: OrderStatus;
   readonly reason: string | null;
   readonly actualAmount: bigint | null;
+  /** Statuses of the callbacks. */
   readonly story: readonly OrderStatus[];
   readonly unmatched: readonly (string | null)[];
 }
@@ -63,19 +64,19 @@ const LIVES: readonly Life[] = [
   },
 ];
 
-it('finds nothing wrong where nothing is', () => {
+it('reports no problems for correct facts', () => {
   expect(findChaosProblems(rightFacts())).toEqual([]);
 });
 
 it.each([...DOCTORINGS, ...PAYOUT_DOCTORINGS].map((one) => [one.name, one] as const))(
-  'finds out that %s',
+  'detects that %s',
   (_name, { doctor, isNamed }) => {
     const problems = findChaosProblems(doctor(rightFacts()));
     expect(problems.join('\n')).toMatch(isNamed);
   },
 );
 
-it('lets an order be told of a reorganisation only if there was one', () => {
+it('accepts callbacks of a reorganised order only after a reorganisation', () => {
   const told = withStory(rightFacts(), [
     'INIT',
     'PENDING_CONFIRMATION',
@@ -83,23 +84,23 @@ it('lets an order be told of a reorganisation only if there was one', () => {
     'PENDING_CONFIRMATION',
     'SUCCESS',
   ]);
-  expect(findChaosProblems(told).join('\n')).toMatch(/order-0: its callbacks tell/);
+  expect(findChaosProblems(told).join('\n')).toMatch(/order-0: its callbacks are/);
   const terms = told.terms.map((one) => ({ ...one, reorganised: true }));
   expect(findChaosProblems({ ...told, terms })).toEqual([]);
 });
 
-it('lets a payout be told of a reorganisation only if there was one', () => {
+it('accepts callbacks of a reorganised payout only after a reorganisation', () => {
   const told = withStory(
     rightFacts(),
     ['INIT', 'PENDING', 'PENDING_CONFIRMATION', 'PENDING', 'PENDING_CONFIRMATION', 'SUCCESS'],
     PAID,
   );
-  expect(findChaosProblems(told).join('\n')).toMatch(/out-0: the callbacks of the payout tell/);
+  expect(findChaosProblems(told).join('\n')).toMatch(/out-0: the callbacks of the payout are/);
   const payouts = told.payouts.map((one) => ({ ...one, reorganised: true }));
   expect(findChaosProblems({ ...told, payouts })).toEqual([]);
 });
 
-it('lets a callback be overtaken that failed three times', () => {
+it('accepts a missing callback that was superseded after three failures', () => {
   const facts = rightFacts();
   const { eventId } = facts.tables.notifications[1]!;
   const notifications = facts.tables.notifications.map((row) =>
@@ -124,7 +125,7 @@ const PAYMENT: ChainTransfer = {
   blockTimeSeconds: 950,
 };
 
-/** One payout that was paid, and one that the policy refused. */
+/** One paid payout, and one that the policy refused. */
 function payoutFacts() {
   const asked = { chain: CHAIN, symbol: 'USDT', contract: USDT, amountText: '0.0001', amount: AMOUNT };
   const paid: PayoutTerms = {
@@ -204,7 +205,6 @@ function payoutFacts() {
   };
 }
 
-/** A gateway that did everything right. */
 function rightFacts(): ChaosFacts {
   const out = payoutFacts();
   const lives = LIVES.map((life, index) => liveOf(life, index));
@@ -363,7 +363,7 @@ function arrivalOf({ eventId, notifyType, dataText }: NotificationRow): Arrival 
   return { nonce: eventId, notifyType, dataText, data, signatureProblems: [] };
 }
 
-/** The same world, in which the first order, or another one, was told another story. */
+/** Replaces the callbacks of an order, by default the first one. */
 function withStory(
   facts: ChaosFacts,
   story: readonly OrderStatus[],

@@ -4,7 +4,7 @@ import { findCallbackProblems } from './find-callback-problems.ts';
 import { findOrderProblems } from './find-order-problems.ts';
 import { findPayoutProblems } from './find-payout-problems.ts';
 
-/** Everything that is wrong with a gateway at rest; one line per problem, none when all is well. Pure. */
+/** Checks a gateway at rest. Returns one line per problem. Pure. */
 export function findChaosProblems(facts: ChaosFacts): string[] {
   return [
     ...findOrderProblems(facts),

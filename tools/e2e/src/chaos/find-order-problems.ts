@@ -1,7 +1,7 @@
 import { expectOutcome, expectUnmatched, sum } from './expected-outcome.ts';
 import type { ChainTransfer, ChaosFacts, OrderRow, OrderTerms, TransferRow } from './facts.ts';
 
-/** Orders and transfers against what was sent and what the chains say; one line per problem. */
+/** Checks orders and transfers against the requests and the chains. */
 export function findOrderProblems(facts: ChaosFacts): string[] {
   const { terms, tables } = facts;
   const rows = new Map(tables.orders.map((row) => [row.orderId, row]));
@@ -9,9 +9,9 @@ export function findOrderProblems(facts: ChaosFacts): string[] {
   return [
     ...tables.orders
       .filter((row) => !known.has(row.orderId))
-      .map((row) => `${row.orderId}: nobody asked for it`),
+      .map((row) => `${row.orderId}: no merchant requested it`),
     ...findRepeated(tables.orders.map((row) => row.address)).map(
-      (address) => `${address} was given away twice`,
+      (address) => `${address} belongs to two orders`,
     ),
     ...findTransferProblems(facts),
     ...terms.flatMap((one) => {
@@ -22,7 +22,6 @@ export function findOrderProblems(facts: ChaosFacts): string[] {
   ];
 }
 
-/** What was sent to an order's address, by the chains' own record. */
 export function transfersTo(facts: ChaosFacts, terms: OrderTerms): readonly ChainTransfer[] {
   return facts.transfers.filter((transfer) => transfer.to === terms.address);
 }
@@ -39,7 +38,7 @@ function findStateProblems(facts: ChaosFacts, terms: OrderTerms, row: OrderRow):
   if (row.status !== expected.status) wrong('the status', row.status, expected.status);
   else if (!expected.actualAmounts.includes(row.actualAmount))
     wrong('the actual amount', row.actualAmount, expected.actualAmounts.join(' or '));
-  // Of an open order the reason tells how it came to its state.
+  // Open orders have other reasons, which are not checked.
   if (row.status === 'EXPIRED' && row.reason !== expected.reason)
     wrong('the reason', row.reason, expected.reason);
   const credited = facts.tables.transfers.filter((one) => one.credited && one.settledOrderPk === row.orderPk);
@@ -53,17 +52,17 @@ function findStateProblems(facts: ChaosFacts, terms: OrderTerms, row: OrderRow):
 function findUnmatchedProblems(facts: ChaosFacts, terms: OrderTerms, row: OrderRow): string[] {
   return transfersTo(facts, terms).flatMap((transfer) => {
     const found = facts.tables.transfers.find((one) => identityOf(one) === identityOf(transfer));
-    if (found === undefined) return []; // said elsewhere
+    if (found === undefined) return []; // findTransferProblems reports it
     let expected = expectUnmatched(terms, row.status, transfer);
     if (expected === null && row.status === 'SUCCESS' && !found.credited) expected = 'AFTER_SUCCESS';
     if (found.unmatched === expected) return [];
     return [
-      `${terms.orderId}: transfer ${transfer.txHash} is unmatched as ${found.unmatched}, must be ${expected}`,
+      `${terms.orderId}: transfer ${transfer.txHash} has the unmatched reason ${found.unmatched}, must be ${expected}`,
     ];
   });
 }
 
-/** Each transfer of the chains exactly once and verified, and none that the chains don't have. */
+/** Each transfer of the chains must be recorded once and verified, and no other. */
 function findTransferProblems({ tables, transfers }: ChaosFacts): string[] {
   const live = tables.transfers.filter((row) => row.state !== 'ORPHANED');
   const counts = countByIdentity(live);
@@ -88,7 +87,7 @@ type Identified = Pick<
   'chain' | 'txHash' | 'contract' | 'to' | 'amount' | 'blockHeight' | 'blockHash'
 >;
 
-/** Two equal transfers within one transaction have the same; they are told apart by their number. */
+/** Equal transfers of one transaction have the same identity; their count is compared. */
 function identityOf({ chain, txHash, contract, to, amount, blockHeight, blockHash }: Identified): string {
   return `${chain} ${txHash} in block ${blockHeight} ${blockHash}: ${amount} of ${contract} to ${to}`;
 }
@@ -102,7 +101,6 @@ function countByIdentity(transfers: readonly Identified[]): Map<string, number> 
   return counts;
 }
 
-/** What stands more than once in a list. */
 export function findRepeated(values: readonly string[]): string[] {
   return [...new Set(values.filter((value, index) => values.indexOf(value) !== index))];
 }

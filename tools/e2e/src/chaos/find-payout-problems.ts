@@ -1,14 +1,14 @@
 import { findDeliveryProblems } from './find-callback-problems.ts';
 import type { Arrival, ChainTransfer, ChaosFacts, NotificationRow, PayoutTerms } from './facts.ts';
 
-/** Payouts against what the chains say of the hot wallet; one line per problem. */
+/** Checks payouts against the hot wallet on the chains. */
 export function findPayoutProblems(facts: ChaosFacts): string[] {
   const { payouts, tables } = facts;
   const known = new Set(payouts.map(({ orderId }) => orderId));
   return [
     ...tables.payouts
       .filter((row) => !known.has(row.orderId))
-      .map((row) => `${row.orderId}: nobody asked for this payout`),
+      .map((row) => `${row.orderId}: no merchant requested this payout`),
     ...findStrangePayments(facts),
     ...payouts.flatMap((terms) => [
       ...findPaymentProblems(facts, terms),
@@ -23,12 +23,12 @@ function paymentsOf({ hotWallet }: ChaosFacts, terms: PayoutTerms): readonly Cha
   return hotWallet.sent.filter((one) => one.to === terms.receiver);
 }
 
-/** The one question that matters: exactly once, exactly so much, or not at all. */
+/** Each payout must be paid exactly once with the exact amount, or never if the policy refuses it. */
 function findPaymentProblems(facts: ChaosFacts, terms: PayoutTerms): string[] {
   const paid = paymentsOf(facts, terms);
   const should = terms.refusal === null ? 1 : 0;
   if (paid.length !== should)
-    return [`${terms.orderId}: was paid ${paid.length} times by the chain, must be ${should}`];
+    return [`${terms.orderId}: was paid ${paid.length} times on chain, must be ${should}`];
   return paid.flatMap(({ chain, contract, amount }) =>
     chain === terms.chain && contract === terms.contract && amount === terms.amount
       ? []
@@ -40,12 +40,12 @@ function findStrangePayments({ hotWallet, payouts }: ChaosFacts): string[] {
   const receivers = new Set(payouts.map(({ receiver }) => receiver));
   return hotWallet.sent
     .filter(({ to }) => !receivers.has(to))
-    .map(({ txHash, amount, to }) => `the hot wallet paid ${amount} to ${to} by ${txHash}, for nobody`);
+    .map(({ txHash, amount, to }) => `the hot wallet paid ${amount} to ${to} by ${txHash}, for no payout`);
 }
 
 function findStateProblems({ tables }: ChaosFacts, terms: PayoutTerms): string[] {
   const row = tables.payouts.find(({ orderId }) => orderId === terms.orderId);
-  if (row === undefined) return [`${terms.orderId}: the payout is gone`];
+  if (row === undefined) return [`${terms.orderId}: the payout is missing`];
   const status = terms.refusal === null ? 'SUCCESS' : 'FAILED';
   const actualAmount = terms.refusal === null ? terms.amount : null;
   const problems: string[] = [];
@@ -80,7 +80,7 @@ function findStoryProblems(terms: PayoutTerms, rows: readonly NotificationRow[])
       : /^INIT FAILED$/;
   const statuses = rows.map(({ dataText }) => (JSON.parse(dataText) as { status: string }).status).join(' ');
   if (story.test(statuses)) return [];
-  return [`${terms.orderId}: the callbacks of the payout tell "${statuses}", which is not ${story.source}`];
+  return [`${terms.orderId}: the callbacks of the payout are "${statuses}", must match ${story.source}`];
 }
 
 function findContentProblems(facts: ChaosFacts, terms: PayoutTerms, { nonce, data }: Arrival): string[] {
@@ -103,7 +103,7 @@ function findContentProblems(facts: ChaosFacts, terms: PayoutTerms, { nonce, dat
   return problems;
 }
 
-/** The ledger's part of the hot wallet is what the chain says, nothing is on its way, and no nonce was left out. */
+/** The ledger must equal the wallet's balance on chain, with no amount in flight and no nonce skipped. */
 function findWalletProblems({ hotWallet, tables, payouts }: ChaosFacts): string[] {
   const sumOf = (asset: string, ...kinds: readonly string[]): bigint =>
     tables.accounts
@@ -117,8 +117,8 @@ function findWalletProblems({ hotWallet, tables, payouts }: ChaosFacts): string[
       .reduce((sum, { amount }) => sum + amount, 0n);
     const paidOut = sumOf(asset, 'PAID_OUT');
     return [
-      ...(held === onChain ? [] : [`the hot wallet has ${onChain} of ${asset}, the ledger says ${held}`]),
-      ...(promised === 0n ? [] : [`${promised} of ${asset} are still promised or in flight`]),
+      ...(held === onChain ? [] : [`the hot wallet has ${onChain} of ${asset}, the ledger has ${held}`]),
+      ...(promised === 0n ? [] : [`${promised} of ${asset} are still reserved or in flight`]),
       ...(paidOut === paid ? [] : [`PAID_OUT ${asset} has ${paidOut}, must have ${paid}`]),
     ];
   });

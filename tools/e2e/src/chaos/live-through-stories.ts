@@ -8,7 +8,7 @@ import { randomInteger, shuffled, type Random } from '../random.ts';
 import type { ChainCustomers } from './chain-customers.ts';
 import type { OrderTerms } from './facts.ts';
 
-/** What a customer does with an order. Those that wait for the order's end get short-lived orders. */
+/** Behaviour of a customer. Kinds that wait for expiry get short-lived orders. */
 export type StoryKind =
   | 'full'
   | 'in parts'
@@ -22,28 +22,26 @@ export type StoryKind =
   | 'another token first'
   | 'another chain';
 
-/** An order that the gateway accepted, before what happened to it is known. */
 export type CreatedOrder = Omit<OrderTerms, 'reorganised'>;
 
 export interface Story {
   readonly kind: StoryKind;
   readonly orderId: string;
-  /** Where it is bought. */
   readonly shop: MerchantClient;
   readonly customers: ChainCustomers;
-  /** For a payment on the wrong chain. */
+  /** Pay on the wrong chain. */
   readonly elsewhere: ChainCustomers;
   readonly symbol: 'USDT' | 'USDC';
   readonly cents: bigint;
 }
 
 const SHORT_LIFE_SECONDS = 60;
-/** Payments keep away from the second of expiry: a reorganisation may move a payment by a few blocks. */
+/** Distance of payments from expiry, because a reorganisation can move a payment by a few blocks. */
 const MARGIN_SECONDS = 8;
 const CREATION_DEADLINE_MS = 60_000;
 const SHORT_LIVED: readonly StoryKind[] = ['never', 'too little', 'the rest too late', 'too late'];
 
-/** So many stories of each kind, in a random order, on both chains and both tokens; of four, one in the second shop. */
+/** Stories in random order, on both chains and in both tokens. Every fourth story uses the second shop. */
 export function planStories(
   counts: Readonly<Partial<Record<StoryKind, number>>>,
   customers: readonly [ChainCustomers, ChainCustomers],
@@ -66,7 +64,7 @@ export function planStories(
       cents: BigInt(randomInteger(random, 100, 90_000)),
     };
   };
-  // Orders that must run out come first, so that nobody waits for them at the end.
+  // Expiring orders come first, so that the run does not wait for them at the end.
   const [short, long] = [true, false].map((isShort) =>
     shuffled(
       random,
@@ -76,7 +74,7 @@ export function planStories(
   return [...(short ?? []), ...(long ?? [])].map(story);
 }
 
-/** Lets stories begin evenly over a time; resolves with their orders when the last payment is sent. */
+/** Starts the stories evenly over `overMs`. Resolves with the orders when the last payment is sent. */
 export async function liveThrough(stories: readonly Story[], overMs: number): Promise<CreatedOrder[]> {
   return Promise.all(
     stories.map(async (story, index) => {
@@ -145,7 +143,7 @@ async function live(story: Story): Promise<CreatedOrder> {
   return order;
 }
 
-/** A merchant's server that asks again until it is answered: creation is idempotent. */
+/** Retries like a merchant's server; creation is idempotent. */
 async function createUntilAnswered(story: Story): Promise<CreatedOrder> {
   const { chain } = story.customers;
   const isShort = SHORT_LIVED.includes(story.kind);

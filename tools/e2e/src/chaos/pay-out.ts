@@ -9,7 +9,6 @@ import type { MerchantClient } from '../merchant-client.ts';
 import { randomInteger, type Random } from '../random.ts';
 import type { PayoutTerms } from './facts.ts';
 
-/** A payout that the gateway accepted, before what happened to it is known. */
 export type CreatedPayout = Omit<PayoutTerms, 'reorganised'>;
 
 export interface PlannedPayout {
@@ -23,12 +22,11 @@ export interface PlannedPayout {
 }
 
 const CREATION_DEADLINE_MS = 60_000;
-/** Of so many, one goes to an address that the policy denies. */
+/** Every tenth payout goes to an address that the policy denies. */
 const ONE_DENIED_OF = 10;
-
 const ONE_OF_THE_SECOND_SHOP = 4;
 
-/** Payouts on both chains, in both tokens, of both shops, each to an address that nobody else is paid at. */
+/** Payouts on both chains, in both tokens and of both shops. Each allowed payout has its own receiver. */
 export function planPayouts(
   count: number,
   chains: readonly [ChainUnderTest, ChainUnderTest],
@@ -50,7 +48,7 @@ export function planPayouts(
   });
 }
 
-/** Asks for the payouts evenly over a time; resolves when the last one is accepted. */
+/** Requests the payouts evenly over `overMs`. Resolves when the last one is accepted. */
 export async function payOut(planned: readonly PlannedPayout[], overMs: number): Promise<CreatedPayout[]> {
   return Promise.all(
     planned.map(async (payout, index) => {
@@ -60,7 +58,7 @@ export async function payOut(planned: readonly PlannedPayout[], overMs: number):
   );
 }
 
-/** A merchant's server that asks again until it is answered: the same order id makes one payout. */
+/** Retries like a merchant's server; the same order id creates one payout. */
 async function createUntilAnswered(payout: PlannedPayout): Promise<CreatedPayout> {
   const { orderId, shop, chain, symbol, cents, receiver, refusal } = payout;
   const amount = formatAmount(cents, 2, 2);

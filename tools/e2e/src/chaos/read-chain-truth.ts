@@ -3,13 +3,13 @@ import { contractInterface } from '@opentill/devnets/evm/contract-artifacts';
 import type { ChainUnderTest } from '../chain-under-test.ts';
 import type { ChainTransfer } from './facts.ts';
 
-/** What a devnet itself says, read by plain JSON-RPC with nothing of the gateway's code. */
+/** Facts of a devnet, read by plain JSON-RPC without the gateway's code. */
 export interface ChainTruth {
   readonly transfers: readonly ChainTransfer[];
   /** By `chain symbol`. */
   readonly balances: ReadonlyMap<string, bigint>;
   readonly decidedUntilSeconds: number;
-  /** Of the hot wallet, see HotWalletTruth. */
+  /** See HotWalletTruth. */
   readonly hotWallet: {
     readonly sent: readonly ChainTransfer[];
     readonly balances: ReadonlyMap<string, bigint>;
@@ -30,7 +30,7 @@ const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a
 const SYMBOLS = ['USDT', 'USDC'] as const;
 const BATCH = 500;
 
-/** @param holders deposit addresses, lower case @param hotWallet lower case @param confirmations how deep a block must lie to be decided */
+/** Addresses are lower case. `holders` are deposit addresses, `confirmations` is the crediting depth. */
 export async function readChainTruth(
   chain: ChainUnderTest,
   holders: readonly string[],

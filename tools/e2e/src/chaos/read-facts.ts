@@ -10,7 +10,6 @@ import type { ChaosGateway } from './start-chaos-gateway.ts';
 /** Crediting depth of the local profile. */
 const CONFIRMATIONS = 3;
 
-/** Asks all witnesses at this moment. */
 export async function readFacts(
   { database, servers, shops, gateway }: ChaosGateway,
   customers: readonly ChainCustomers[],

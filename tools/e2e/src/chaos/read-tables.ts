@@ -14,7 +14,7 @@ import type {
   TransferRow,
 } from './facts.ts';
 
-/** What the gateway has written down, raw: nothing is summed or compared in SQL. `db` as its owner. */
+/** The gateway's tables. SQL neither sums nor compares; the checker does. `db` has the rights of the owner. */
 export async function readTables(db: Db, amqpUrl: string): Promise<GatewayTables> {
   const [orders, payouts, nonces, transfers, notifications, accounts, ledger, leftovers] = await Promise.all([
     readOrders(db),
@@ -109,7 +109,7 @@ async function readLeftovers(db: Db, amqpUrl: string): Promise<Record<string, nu
     counts[name] = (await query.execute(db)).rows[0]?.count ?? -1;
   };
   for (const schema of SERVICE_SCHEMAS) {
-    // Heads are announced all the time: what was written just now is on its way.
+    // Scanners announce heads continuously, so that the newest events are still being relayed.
     const outbox = sql.table(`${schema}.outbox`);
     await count(
       `events in the outbox of ${schema}`,
@@ -122,14 +122,14 @@ async function readLeftovers(db: Db, amqpUrl: string): Promise<Record<string, nu
   return { ...counts, ...(await countDeadLetters(amqpUrl)) };
 }
 
-/** A queue that does not exist counts as a problem of its own: what should come through it can't. */
+/** Also counts missing queues. */
 async function countDeadLetters(amqpUrl: string): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   const connection = await connect(amqpUrl);
   try {
     for (const { name, deadLetterQueue } of queues()) {
       for (const queue of [name, deadLetterQueue]) {
-        const channel = await connection.createChannel(); // a question for a missing queue ends its channel
+        const channel = await connection.createChannel(); // checkQueue of a missing queue closes its channel
         channel.on('error', () => undefined);
         const answer = await channel.checkQueue(queue).catch(() => undefined);
         if (answer === undefined) counts[`missing: ${queue}`] = 1;

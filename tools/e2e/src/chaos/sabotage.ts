@@ -1,30 +1,30 @@
 import { sql } from 'kysely';
 import type { Db } from '@opentill/db/database';
 
-/** A fault built into the running gateway, underneath its processes, and what the checker must say of it. */
+/** A fault in the database of a running gateway, and the problem that the checker must report. */
 export interface Sabotage {
   readonly name: string;
   readonly isNamed: RegExp;
-  /** `db` as its owner. */
+  /** `db` has the rights of the owner. */
   commit(db: Db): Promise<void>;
 }
 
-/** A scanner and a sender that write wrongly; the tracker's and the books' faults are among the doctored facts. */
+/** Faults of a scanner and a webhook-sender. DOCTORINGS cover faults of the tracker and the ledger. */
 export const SABOTAGES: readonly Sabotage[] = [
   {
-    name: 'a scanner that reads one unit too much',
+    name: 'a scanner that adds one unit to each amount',
     isNamed: /sabotaged-\d+: the actual amount is \d+, must be \d+/,
     commit: async (db) => alter(db, 'transfer', 'insert or update', 'new.amount := new.amount + 1;'),
   },
   {
-    name: 'a sender that takes for delivered what it never sent',
-    isNamed: /sabotaged-\d+: callback ORDER_SUCCESS \([^)]+\) never came/,
+    name: 'a webhook-sender that marks callbacks as delivered without sending them',
+    isNamed: /sabotaged-\d+: callback ORDER_SUCCESS \([^)]+\) never arrived/,
     commit: async (db) =>
       alter(db, 'delivery', 'insert', `new.state := 'DELIVERED'; new.finished_at := now();`),
   },
 ];
 
-/** Changes rows on their way into a table, whoever writes them. */
+/** Installs a trigger that changes rows of all writers. */
 async function alter(db: Db, table: string, event: string, change: string): Promise<void> {
   const name = `sabotage_${table}`;
   await sql

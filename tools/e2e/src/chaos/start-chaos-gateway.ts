@@ -11,26 +11,26 @@ import { createChainUnderTest, type ChainUnderTest } from '../chain-under-test.t
 import { startRestartableServers, type RestartableServers } from '../start-restartable-servers.ts';
 import { open, register, startShop, type OpenShop } from './start-shops.ts';
 
-/** A gateway of two replicas where that makes sense, with a cable that can be cut between any two processes. */
+/** A gateway with two replicas of most services, and a TCP proxy on every connection. */
 export interface ChaosGateway {
   readonly gateway: Gateway;
   readonly servers: RestartableServers;
-  /** Two: what becomes of the one's server is nothing to the other. */
+  /** Two shops, because a fault of one shop's server must not affect the other's callbacks. */
   readonly shops: readonly [OpenShop, OpenShop];
   readonly chains: Readonly<Record<EvmDevnetChain, ChainUnderTest>>;
-  /** The database as its owner, by a cable of its own. */
+  /** Direct connection with the rights of the owner. */
   readonly database: Database;
   readonly instances: readonly string[];
-  /** Cables by name, such as `webhook-sender-b → database`. */
+  /** Proxies by name, such as `webhook-sender-b → database`. */
   readonly links: ReadonlyMap<string, TcpProxy>;
-  /** SIGKILL, and a start with the same environment. */
+  /** Sends SIGKILL and starts the process again with the same environment. */
   kill(instance: string): Promise<void>;
-  /** SIGSTOP for a while. */
+  /** Sends SIGSTOP, and SIGCONT after `forMs`. */
   freeze(instance: string, forMs: number): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Names of the processes by their service: one api, because a merchant knows one address; two of all others. */
+/** One api, because merchants know one address. */
 const INSTANCES: Readonly<Record<string, ServiceName>> = {
   api: 'api',
   'scanner-evm-a': 'scanner-evm',
@@ -43,17 +43,14 @@ const INSTANCES: Readonly<Record<string, ServiceName>> = {
   'payout-signer-b': 'payout-signer',
 };
 
-/** So that a run does not wait for half a minute behind a third failed attempt. */
+/** Shorter than the defaults, so that a run does not wait 30 s after a third failed attempt. */
 const RETRY_SCHEDULE_SECONDS = '0.5,1,2,3,4,5,5,5,5,5,5,5';
 const CALLBACK_RESTS_SECONDS = '0.5,1,2,3';
 
-/**
- * Starts everything in a temporary directory on free ports. `stop()` leaves neither process nor file.
- * @param keepFiles leaves the directory with all logs
- */
+/** Starts in a temporary directory on free ports. `stop()` removes it, unless `keepFiles` keeps it for its logs. */
 export async function startChaosGateway(keepFiles = false): Promise<ChaosGateway> {
   const stateDir = mkdtempSync(join(tmpdir(), 'opentill-chaos-'));
-  chmodSync(stateDir, 0o711); // the servers' user passes through
+  chmodSync(stateDir, 0o711); // lets the servers' user reach its subdirectories
   const undo: (() => Promise<void> | void)[] = [
     () => {
       if (!keepFiles) rmSync(stateDir, { recursive: true, force: true });
@@ -82,7 +79,7 @@ async function start(
     return proxy;
   }
 
-  // The processes first, then the cables between them.
+  // Steps run in reverse order: processes stop first, then the proxies.
   undo.push(async () => void (await Promise.all([...links.values()].map(async (proxy) => proxy.close()))));
   const servers = await startRestartableServers();
   undo.push(async () => servers.stop());
@@ -142,7 +139,7 @@ async function start(
 
 type MakeLink = (name: string, url: string) => Promise<TcpProxy>;
 
-/** What each process is told that another one of its service is not: its port, and its own cables. */
+/** Environment by instance: its health port and the URLs of its own proxies. */
 async function linkInstances(
   gateway: Gateway,
   link: MakeLink,
@@ -165,7 +162,7 @@ async function linkInstances(
   return environments;
 }
 
-/** A copy of the networks in which the nodes are reached by cables of ours, WebSocket included. */
+/** Writes a copy of the networks file with the nodes behind proxies, WebSocket included. Returns its path. */
 async function linkChains(gateway: Gateway, service: ServiceName, link: MakeLink): Promise<string> {
   let text = readFileSync(gateway.directory.networksFile, 'utf8');
   for (const { network, node } of gateway.chains) {

@@ -7,23 +7,22 @@ import { startTcpProxy, type TcpProxy } from '@opentill/testkit/tcp-proxy';
 import { startCallbackReceiver, type CallbackReceiver } from '../callback-receiver.ts';
 import { createMerchantClient, type MerchantClient } from '../merchant-client.ts';
 
-/** A merchant's server, which callbacks reach by a cable of its own. */
+/** A merchant's server behind its own TCP proxy. */
 export interface Shop {
   readonly merchantId: string;
   readonly token: string;
   readonly webhookSecret: string;
   readonly receiver: CallbackReceiver;
   readonly cable: TcpProxy;
-  /** Through the cable. */
+  /** Address of the proxy. */
   readonly callbackUrl: string;
 }
 
-/** A shop that the gateway knows. */
 export interface OpenShop extends Shop {
   readonly client: MerchantClient;
 }
 
-/** @param undo gets what closes it again */
+/** Appends its clean-up steps to `undo`. */
 export async function startShop(merchantId: string, undo: (() => Promise<void>)[]): Promise<Shop> {
   const [token, webhookSecret] = [randomBytes(16).toString('hex'), randomBytes(16).toString('hex')];
   const receiver = await startCallbackReceiver(await findFreePort(), webhookSecret);
@@ -33,7 +32,6 @@ export async function startShop(merchantId: string, undo: (() => Promise<void>)[
   return { merchantId, token, webhookSecret, receiver, cable, callbackUrl: cable.through(receiver.url) };
 }
 
-/** Makes the gateway know it. */
 export async function register(database: Database, secretsKey: string, shop: Shop): Promise<void> {
   const { merchantId, token, webhookSecret, callbackUrl } = shop;
   const settings = {

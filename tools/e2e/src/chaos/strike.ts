@@ -5,20 +5,20 @@ import { randomInteger, shuffled, type Random } from '../random.ts';
 import type { ChainCustomers } from './chain-customers.ts';
 import type { ChaosGateway } from './start-chaos-gateway.ts';
 
-/** Something that goes wrong, with a name for the report. It resolves when it is over. */
 export interface Fault {
+  /** For the report. */
   readonly name: string;
+  /** Resolves when the fault is over. */
   happen(): Promise<void>;
 }
 
-/** What really happened, in the order of the beginnings. */
 export interface FaultRecord {
   readonly name: string;
   readonly atSeconds: number;
   readonly lastedMs: number;
 }
 
-/** As long as a webhook-sender may hold a delivery: look-up, request and record. */
+/** Longest time for which a webhook-sender holds a delivery: DNS lookup, request and record. */
 export const SENDER_LEASE_MS = 23_000;
 const HANGS_MS = 12_000;
 const AWAY_MAX_MS = 60_000;
@@ -29,7 +29,7 @@ export function killFaults({ instances, kill }: ChaosGateway, times: number): Fa
     .map((instance) => ({ name: `SIGKILL ${instance}`, happen: async () => kill(instance) }));
 }
 
-/** Longer than a scanner's lease at the longest, so that its chain goes to the other replica. */
+/** The longest freezes exceed a scanner's lease, so that the other replica takes over its chain. */
 export function freezeFaults({ instances, freeze }: ChaosGateway, random: Random): Fault[] {
   return instances.map((instance) => {
     const forMs = randomInteger(random, 300, 7_000);
@@ -37,15 +37,15 @@ export function freezeFaults({ instances, freeze }: ChaosGateway, random: Random
   });
 }
 
-/** Longer than a webhook-sender holds a delivery: another one takes it meanwhile, and this one thaws with it in hand. */
+/** Exceeds the lease of a delivery: the other replica takes it over, and the frozen one continues with it later. */
 export function longFreeze({ freeze }: ChaosGateway, instance: string): Fault {
   const forMs = SENDER_LEASE_MS + 3_000;
   return { name: `SIGSTOP ${instance} for ${forMs} ms`, happen: async () => freeze(instance, forMs) };
 }
 
-/** The second shop's server refuses connections until its endpoint is given a rest; then it hangs for a while. */
+/** The second shop's server refuses connections until the circuit of its endpoint opens, then hangs. */
 export function receiverAway({ shops: [, { merchantId, cable }], database }: ChaosGateway): Fault {
-  const rests = async (): Promise<boolean> => {
+  const isOpen = async (): Promise<boolean> => {
     const { rows } = await sql`
       select from callback_endpoint where merchant_id = ${merchantId} and state = 'OPEN'`.execute(
       database.kysely,
@@ -53,11 +53,11 @@ export function receiverAway({ shops: [, { merchantId, cable }], database }: Cha
     return rows.length > 0;
   };
   return {
-    name: `the receiver of ${merchantId} refuses until it is given a rest, then hangs for ${HANGS_MS} ms`,
+    name: `the receiver of ${merchantId} refuses until its circuit opens, then hangs for ${HANGS_MS} ms`,
     async happen() {
       cable.mode = 'refuse';
       cable.reset();
-      await waitUntil('the endpoint rests', rests, AWAY_MAX_MS);
+      await waitUntil('the circuit opens', isOpen, AWAY_MAX_MS);
       cable.mode = 'blackhole';
       await abortableDelay(HANGS_MS);
       cable.reset();
@@ -66,7 +66,7 @@ export function receiverAway({ shops: [, { merchantId, cable }], database }: Cha
   };
 }
 
-/** How many of them may have kept a webhook-sender from recording an attempt: a database's crash hits both. */
+/** Faults that may have prevented a webhook-sender from recording an attempt. A database crash hits both replicas. */
 export function countSenderFaults(records: readonly FaultRecord[]): number {
   const hits = (name: string): number =>
     /webhook-sender|receiver/.test(name) ? 1 : /Postgres/.test(name) ? 2 : 0;
@@ -85,7 +85,6 @@ export function brokerWipe({ servers }: ChaosGateway): Fault {
   return { name: 'RabbitMQ killed and its data deleted', happen: async () => servers.wipeBroker() };
 }
 
-/** The same fault, when something has begun that it can hit. */
 export function later(fault: Fault, afterMs: number): Fault {
   return {
     name: fault.name,
@@ -104,7 +103,7 @@ export function reorganisations(
   return Array.from({ length: times }, () => customers)
     .flat()
     .map((one) => {
-      const depth = randomInteger(random, 1, 2); // below the crediting depth of 3: nothing credited is taken back
+      const depth = randomInteger(random, 1, 2); // below the crediting depth of 3: credits stay valid
       return {
         name: `${one.chain.chain} loses ${depth} block${depth > 1 ? 's' : ''}`,
         happen: async () => one.reorganise(depth),
@@ -112,7 +111,7 @@ export function reorganisations(
     });
 }
 
-/** Every cable once: cut, late, a blackhole, or answers lost, for some seconds. */
+/** Each proxy once: connections reset or refused, delay, lost requests, or lost answers. */
 export function cableFaults({ links }: ChaosGateway, random: Random): Fault[] {
   const kinds = ['reset', 'delay', 'blackhole', 'half', 'refuse'] as const;
   return [...links].map(([name, proxy], index) => {
@@ -133,14 +132,14 @@ export function cableFaults({ links }: ChaosGateway, random: Random): Fault[] {
         await abortableDelay(forMs);
         proxy.delayMs = 0;
         if (kind === 'delay') return;
-        proxy.reset(); // no connection goes on with a gap
+        proxy.reset(); // no connection continues with missing bytes
         proxy.mode = 'pass';
       },
     };
   });
 }
 
-/** Lets faults happen, each list one after the other in a random order with pauses, the lists side by side. */
+/** Runs the faults of each list one after another, in random order and with pauses. The lists run in parallel. */
 export async function strike(
   lists: readonly (readonly Fault[])[],
   random: Random,
