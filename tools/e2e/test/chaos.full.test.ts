@@ -36,14 +36,14 @@ import {
 } from '../src/chaos/strike.ts';
 import { createRandom, type Random } from '../src/random.ts';
 
-/** OPENTILL_E2E_SEED plays another game, or the same one again. */
+/** OPENTILL_E2E_SEED repeats a run or selects another. */
 const SEED = Number(process.env['OPENTILL_E2E_SEED'] ?? 20_261_121);
 const KEEP_FILES = process.env['OPENTILL_E2E_KEEP'] === '1';
 const REST_DEADLINE_MS = 90_000;
 
 let chaos: ChaosGateway;
 let customers: readonly [ChainCustomers, ChainCustomers];
-/** Over all scenarios: what one of them broke must not show in a later one either. */
+/** Of all scenarios, so that a later scenario detects late damage of an earlier one. */
 const created: CreatedOrder[] = [];
 const paidOut: CreatedPayout[] = [];
 let facts: ChaosFacts;
@@ -78,13 +78,13 @@ interface Scenario {
   readonly name: string;
   readonly stories: Readonly<Partial<Record<StoryKind, number>>>;
   readonly payouts: number;
-  /** Over how long the orders begin. */
+  /** Period in which the orders start. */
   readonly overMs: number;
   readonly faults: (random: Random) => readonly (readonly Fault[])[];
   readonly pauseMs: readonly [number, number];
 }
 
-/** Load and faults side by side, then rest, then the question: is anything wrong? */
+/** Runs load and faults in parallel, waits until the gateway is at rest, and checks it. */
 async function play(scenario: Scenario, random: Random): Promise<void> {
   const stories = plan(scenario.stories, random, scenario.name);
   const payouts = planOut(scenario.payouts, random, scenario.name);
@@ -104,9 +104,9 @@ async function play(scenario: Scenario, random: Random): Promise<void> {
     facts = await lookAtFacts();
     return findChaosProblems(facts).length === 0;
   };
-  await waitUntil('everything is at rest and right', isWell, REST_DEADLINE_MS).catch(() => undefined);
+  await waitUntil('the gateway is at rest without problems', isWell, REST_DEADLINE_MS).catch(() => undefined);
   const restSeconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
-  // Who was frozen or cut off may still hold a claim: what it does with it must not show either.
+  // A webhook-sender that was frozen or cut off may still hold a claim. Wait for its late effects.
   await abortableDelay(Math.max(0, SENDER_LEASE_MS - (performance.now() - startedAt)));
   facts = await lookAtFacts();
   const lines = faults.map(({ name, atSeconds, lastedMs }) => `  ${atSeconds} s: ${name} (${lastedMs} ms)`);
@@ -117,8 +117,8 @@ async function play(scenario: Scenario, random: Random): Promise<void> {
 }
 
 /**
- * The merchant's server is no rock either: it refuses the first attempt of some callbacks, and of some orders every one that
- * tells of a payment before it is confirmed, so that a newer callback has to overtake it.
+ * A merchant's server that rejects the first attempt of some callbacks. For some orders it rejects all attempts of
+ * ORDER_PENDING_CONFIRMATION, so that a newer callback must supersede it.
  */
 function refuseSome(): CallbackReceiver['answer'] {
   const refused = new Set<string>();
@@ -133,7 +133,7 @@ function refuseSome(): CallbackReceiver['answer'] {
 
 const count = (status: string): number => facts.tables.orders.filter((row) => row.status === status).length;
 
-it(`200 payments and 100 payouts with SIGKILLs of every service, two broker and two database restarts (seed ${SEED})`, async () => {
+it(`settles 200 payments and 100 payouts while services and servers crash (seed ${SEED})`, async () => {
   const scenario: Scenario = {
     name: 'kills',
     stories: {
@@ -170,13 +170,13 @@ it(`200 payments and 100 payouts with SIGKILLs of every service, two broker and 
 }, 300_000);
 
 it.each([...DOCTORINGS, ...PAYOUT_DOCTORINGS].map((one) => [one.name, one] as const))(
-  'would have been seen: %s',
+  'would detect that %s',
   (_name, { doctor, isNamed }) => {
     expect(findChaosProblems(doctor(facts)).join('\n')).toMatch(isNamed);
   },
 );
 
-it(`a broker wiped in the middle (seed ${SEED})`, async () => {
+it(`settles all payments and payouts after the broker lost its data (seed ${SEED})`, async () => {
   const scenario: Scenario = {
     name: 'wiped',
     stories: { full: 40, 'in parts': 5, 'too much': 3, 'another token': 2 },
@@ -188,7 +188,7 @@ it(`a broker wiped in the middle (seed ${SEED})`, async () => {
   await play(scenario, createRandom(SEED + 10));
 }, 300_000);
 
-it(`cables cut, late, and black holes between any two processes (seed ${SEED})`, async () => {
+it(`settles all payments and payouts despite network faults (seed ${SEED})`, async () => {
   const scenario: Scenario = {
     name: 'cables',
     stories: { full: 50, 'in parts': 8, 'too much': 4, 'another token': 2 },
@@ -207,8 +207,8 @@ it(`cables cut, late, and black holes between any two processes (seed ${SEED})`,
   await play(scenario, createRandom(SEED + 20));
 }, 300_000);
 
-// Last, because it leaves a ruin.
-it('a gateway that really does wrong is found out', async () => {
+// Last, because it leaves a broken gateway.
+it('detects the errors of a sabotaged gateway', async () => {
   for (const sabotage of SABOTAGES) await sabotage.commit(chaos.database.kysely);
   const stories = plan({ full: 8 }, createRandom(SEED + 30), 'sabotaged');
   created.push(...(await liveThrough(stories, 1_000)));
@@ -223,7 +223,7 @@ it('a gateway that really does wrong is found out', async () => {
       )
     );
   };
-  await waitUntil('what was sabotaged is at rest too', isAtRest, 30_000);
+  await waitUntil('the sabotaged orders are at rest', isAtRest, 30_000);
   const problems = findChaosProblems(facts).join('\n');
   for (const { isNamed } of SABOTAGES) expect(problems).toMatch(isNamed);
 }, 90_000);

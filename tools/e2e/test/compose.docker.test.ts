@@ -18,10 +18,8 @@ import { CHECKOUT } from '../src/read-markdown.ts';
 import type { SuiUnderTest } from '../src/sui-under-test.ts';
 import type { TronUnderTest } from '../src/tron-under-test.ts';
 
-/*
- * docker-compose.yml as it is: images built, the gateway started with its local chains, paid through, rearranged while
- * it is paid, and stopped. Runs in the project `docker`, which test:full adds where an engine answers.
- */
+// Builds the images of docker-compose.yml and runs the gateway with its local chains: payments, moved scanners, restarts,
+// backup and restore. Needs a Docker engine.
 
 const SERVICES = [
   'api',
@@ -35,13 +33,13 @@ const SERVICES = [
 ] as const;
 const PER_CHAIN = ['scanner-eth-sepolia', 'scanner-bsc-test'] as const;
 const SCANNERS_FILE = 'scanners.devnet.yml';
-/** Of the words `abandon … about`. */
+/** First account of the mnemonic `abandon … about`. */
 const TRON_RECEIVER = 'TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH';
-/** Nobody has its key. */
+/** An address without a known key. */
 const SUI_RECEIVER = `0x${'5e'.repeat(32)}`;
 const BUILD_TIMEOUT_MS = 1_200_000;
 const PAYMENT_PAUSE_MS = 400;
-/** Of the payments made while scanners change places, the least that makes the test one. */
+/** Minimum of payments while scanners move, for a meaningful test. */
 const PAYMENTS_MIN = 20;
 
 const book = openGuideBook('docker');
@@ -66,7 +64,7 @@ afterAll(async () => {
   await docker?.remove();
 }, 180_000);
 
-test('a collection and a payout go through the containers, told by signed callbacks', async () => {
+test('completes a collection and a payout on each chain, with their callbacks', async () => {
   const receivers = new Map<unknown, string>([
     [tron, TRON_RECEIVER],
     [sui, SUI_RECEIVER],
@@ -83,15 +81,19 @@ test('a collection and a payout go through the containers, told by signed callba
     expect((await chain.balance('USDT', receiveAddress)) - before).toBe(chain.baseUnits('USDT', '3'));
     for (const paid of [orderId, payoutId]) {
       const last = async () => (await gateway.callbacksOf(paid)).at(-1)?.notifyType;
-      await waitUntil(`the shop knows of ${paid}`, async () => (await last()) === 'ORDER_SUCCESS', 20_000);
+      await waitUntil(
+        `the shop received the callback of ${paid}`,
+        async () => (await last()) === 'ORDER_SUCCESS',
+        20_000,
+      );
     }
   }
   expect(await gateway.findProblems()).toEqual([]);
 }, 240_000);
 
-describe('what the containers may do', () => {
+describe('containers', () => {
   test.each(SERVICES)(
-    '%s: nobody’s user, a disk that is read, no rights, no secret in its environment',
+    '%s has no privileges, no writable disk and no secret in its environment',
     async (service) => {
       const { Config, HostConfig } = await docker.inspect(service);
       expect(Config.User).toBe('1000:1000');
@@ -113,7 +115,7 @@ describe('what the containers may do', () => {
     },
   );
 
-  test('nobody but database, broker and chains shares a network with the signer, and it has no port', async () => {
+  test('connects the signer only to database, broker and chains, without a port', async () => {
     const { NetworkSettings } = await docker.inspect('payout-signer');
     expect(Object.keys(NetworkSettings.Networks).sort()).toEqual([
       `${docker.project}_signer`,
@@ -136,7 +138,7 @@ describe('what the containers may do', () => {
     }
   });
 
-  test('the keystore is where the signer is, and nowhere else', async () => {
+  test('gives the keystore to no service except the signer', async () => {
     const look = ['ls', '/var/lib/opentill/keys', '/run/secrets'];
     expect((await docker.exec('payout-signer', look)).output).toMatch(
       /keystore_passphrase[^]*keystore\.json/,
@@ -156,7 +158,7 @@ describe('what the containers may do', () => {
       ]);
   });
 
-  test('the signer opens to no debugger’s signal, and leaves no core', async () => {
+  test('disables debugger signals and core dumps of the signer', async () => {
     const proc = async (file: string) =>
       (await docker.exec('payout-signer', ['cat', `/proc/1/${file}`])).output;
     expect((await proc('cmdline')).split('\0')).toEqual(
@@ -165,7 +167,7 @@ describe('what the containers may do', () => {
     expect(await proc('limits')).toMatch(/^Max core file size +0 +0 /m);
   });
 
-  test('the database and the broker have no way in or out', async () => {
+  test('publishes no port of database and broker, and ops only to this machine', async () => {
     for (const server of ['postgres', 'rabbitmq']) {
       const { NetworkSettings } = await docker.inspect(server);
       expect(Object.values(NetworkSettings.Ports).filter((bound) => bound !== null)).toEqual([]);
@@ -175,7 +177,7 @@ describe('what the containers may do', () => {
   });
 });
 
-test('a scanner moves to one container per chain and back while payments run: nothing is missed or told twice', async () => {
+test('moves a scanner to one container per chain and back without missing payments', async () => {
   const paid: string[] = [];
   let stopped = false;
   const pay = async () => {
@@ -229,7 +231,7 @@ test('a scanner moves to one container per chain and back while payments run: no
   expect(gaps).toEqual([]);
 }, 420_000);
 
-test('an operator’s commands and a backup run in containers of their own, and what they wrote stays', async () => {
+test("runs operators' commands and a backup in one-off containers that keep their files", async () => {
   const run = async (...args: readonly string[]) => docker.compose(['run', '--rm', '-T', ...args]);
   const tokenFile = '/var/lib/opentill/operator/token';
   const create = ['operator', 'create', '--id', 'me', '--role', 'admin', '--token-file', tokenFile];
@@ -246,7 +248,7 @@ test('an operator’s commands and a backup run in containers of their own, and 
   );
 }, 240_000);
 
-/** What the guide to main networks has for containers, as it stands there; the policy that the signer goes by stays. */
+/** Runs the container commands of going-to-mainnet.md, with another policy file so that the signer's stays unchanged. */
 async function runGuide(): Promise<void> {
   const lines = book.take('deploy/guides/going-to-mainnet.md', 'in-containers').flatMap(commandLines);
   expect(book.left()).toEqual([]);
@@ -256,23 +258,23 @@ async function runGuide(): Promise<void> {
     chmodSync(folder, 0o755);
     copyFileSync(join(CHECKOUT, 'deploy/compose/devnet-policy.json'), join(folder, 'policy.json'));
     chmodSync(join(folder, 'policy.json'), 0o644);
-    let told = '';
+    let output = '';
     for (const line of lines) {
       const here = line
         .replace('ORDER_ID', orderId)
         .replace('/policy.sealed.json', '/of-the-guide.sealed.json');
-      told += await docker.type(here, folder);
+      output += await docker.type(here, folder);
     }
-    for (const { chain } of chains) expect(told).toContain(chain);
-    expect(told).toContain('https://shop.example.com/callbacks');
-    expect(told).toContain(`COLLECTION ${orderId} of merchant default: SUCCESS`);
-    expect(told).not.toContain('DIFF');
+    for (const { chain } of chains) expect(output).toContain(chain);
+    expect(output).toContain('https://shop.example.com/callbacks');
+    expect(output).toContain(`COLLECTION ${orderId} of merchant default: SUCCESS`);
+    expect(output).not.toContain('DIFF');
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-test('what the signer has sent outlives its container', async () => {
+test("keeps the signer's record of sent transactions when its container is replaced", async () => {
   const marks = async () =>
     (await docker.exec('payout-signer', ['sh', '-c', 'cat /var/lib/opentill/signer/*'])).output;
   const container = async () => (await docker.inspect('payout-signer')).Id;
@@ -284,7 +286,7 @@ test('what the signer has sent outlives its container', async () => {
   expect(await marks()).toBe(before);
 }, 120_000);
 
-test('what the containers take is measured, and within their bounds', async () => {
+test('measures size, start time and memory of the containers within their limits', async () => {
   const script = join(CHECKOUT, 'deploy/compose/src/measure-containers.ts');
   const table = execFileSync('node', ['--conditions=source', script, docker.project], { encoding: 'utf8' });
   console.info(table);
@@ -303,7 +305,7 @@ test('what the containers take is measured, and within their bounds', async () =
   }
 }, 60_000);
 
-test('a stop is clean, and a start goes on where it was', async () => {
+test('stops cleanly, and after a start credits a payment made in between', async () => {
   const [chain] = chains;
   if (chain === undefined) throw new Error('no chain');
   const to = await gateway.order('over-the-stop', chain);
@@ -322,7 +324,7 @@ test('a stop is clean, and a start goes on where it was', async () => {
   expect(await gateway.findProblems()).toEqual([]);
 }, 300_000);
 
-/** What a lost machine had; the chains are elsewhere, and so is the shop. */
+/** Services of the lost machine. Chains and shop run elsewhere. */
 const OF_THE_MACHINE = [
   'postgres',
   'rabbitmq',
@@ -342,7 +344,7 @@ const VOLUMES_OF_THE_MACHINE = [
   'backups',
 ];
 
-test('a backup is brought back on an empty machine: no address twice, no payout twice, what came in between is found', async () => {
+test('restores a backup on an empty machine without reusing addresses or paying twice', async () => {
   const [chain, other] = chains;
   if (chain === undefined || other === undefined) throw new Error('no chains');
   const run = async (...args: readonly string[]) => docker.compose(['run', '--rm', '-T', ...args]);
@@ -355,7 +357,7 @@ test('a backup is brought back on an empty machine: no address twice, no payout 
   await run('archive', 'backup', '--out', '/var/lib/opentill/backups/monday');
   const tar = ['run', '--rm', '-T', '--entrypoint', 'tar', 'archive', '-C', '/var/lib/opentill/backups'];
   const backup = await docker.pipe([...tar, '-c', 'monday']);
-  // What the backup does not know: a payment to an order that it has, an order and its payment, a payout.
+  // Not in the backup: a payment to its order, an order with a payment, and a payout.
   await chain.pay({ to: keptAddress, amount: '10' });
   const forgottenAddress = await gateway.order('forgotten', chain);
   await chain.pay({ to: forgottenAddress, amount: '10' });
@@ -381,7 +383,7 @@ test('a backup is brought back on an empty machine: no address twice, no payout 
   await chain.pay({ to: freshAddress, amount: '10' });
   await gateway.untilStatus('fresh', 'SUCCESS');
 
-  // Its merchant asks for the payout again, which waits until it is said that this is the one.
+  // The merchant requests the payout again. It waits until the operator links it to the earlier transaction.
   await payOut('out-forgotten');
   let report = '';
   const reconcile = async () => {
@@ -389,7 +391,7 @@ test('a backup is brought back on an empty machine: no address twice, no payout 
     report = await run('owner', 'restore', 'reconcile', '--chain', chain.chain).catch(failed);
     return report.includes('decide payment') && !report.includes('waits for');
   };
-  await waitUntil('what is left is to be decided', reconcile, 90_000).catch(() => undefined);
+  await waitUntil('only decisions are left', reconcile, 90_000).catch(() => undefined);
   expect(report).toMatch(/decide payment 0x\S+ \(nonce /);
   const [, txid = ''] = /decide payment (0x\S+)/.exec(report) ?? [];
   const reason = ['--reason', 'asked for again'];

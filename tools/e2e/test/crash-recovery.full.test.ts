@@ -15,9 +15,9 @@ import { startRestartableServers, type RestartableServers } from '../src/start-r
 import { TEST_LIMIT_MS, WAIT_MS } from '../src/time-limits.ts';
 
 const PAYMENTS = 30;
-/** OPENTILL_E2E_SEED plays another game, or the same one again. */
+/** OPENTILL_E2E_SEED repeats a run or selects another. */
 const SEED = Number(process.env['OPENTILL_E2E_SEED'] ?? 20_261_121);
-/** Each service dies twice while payments are under way; broker and database once, and once the broker with its data. */
+/** Killed while payments arrive. `disk of the broker`: the broker also loses its data. */
 const CASUALTIES: readonly (ServiceName | 'broker' | 'disk of the broker' | 'database')[] = [
   ...(['api', 'scanner-evm', 'confirmation-tracker', 'webhook-sender'] as const),
   ...(['api', 'scanner-evm', 'confirmation-tracker', 'webhook-sender'] as const),
@@ -49,7 +49,7 @@ interface Paid {
   readonly baseUnits: bigint;
 }
 
-/** A merchant's server that asks again until it is answered: creation is idempotent. */
+/** Retries like a merchant's server; creation is idempotent. */
 async function createUntilAnswered(
   chain: ChainUnderTest,
   amount: string,
@@ -79,12 +79,12 @@ async function payAll(random: () => number): Promise<Paid[]> {
     const cents = randomInteger(random, 100, 90_000);
     const order = await createUntilAnswered(chain, formatAmount(BigInt(cents), 2, 2), symbol);
     const wholly = order.amount;
-    const parts = random() < 0.3 ? ['0.5', wholly] : [wholly]; // some in two payments, and then too much
+    const parts = random() < 0.3 ? ['0.5', wholly] : [wholly]; // some overpay in two payments
     for (const amount of parts)
       await chain.pay({ to: order.address, symbol, amount, account: randomInteger(random, 2, 4) });
     const baseUnits = parts.reduce((sum, amount) => sum + chain.baseUnits(symbol, amount), 0n);
     paid.push({ order, chain, baseUnits });
-    await abortableDelay(randomInteger(random, 200, 1_200)); // as long as the killing
+    await abortableDelay(randomInteger(random, 200, 1_200)); // payments last as long as the kills
   }
   return paid;
 }
@@ -105,8 +105,8 @@ async function killInTurn(random: () => number): Promise<string[]> {
   return killed;
 }
 
-it(`every one of ${PAYMENTS} payments becomes SUCCESS exactly once while every process is killed (seed ${SEED})`, async () => {
-  // The merchant's server is no rock either: it refuses the first attempt of some callbacks.
+it(`settles each of ${PAYMENTS} payments once while every process is killed (seed ${SEED})`, async () => {
+  // The merchant's server rejects the first attempt of some callbacks.
   const refused = new Set<string>();
   test.receiver.answer = ({ nonce }) => {
     if (refused.has(nonce) || Number.parseInt(nonce.slice(-2), 16) > 40) return 200;
@@ -124,12 +124,12 @@ it(`every one of ${PAYMENTS} payments becomes SUCCESS exactly once while every p
     'every order is SUCCESS',
     async () => (await statuses()).filter((status) => status === 'SUCCESS').length === PAYMENTS,
     WAIT_MS,
-  ).catch(() => undefined); // what is there instead says more
+  ).catch(() => undefined); // the next assertion shows the actual statuses
   expect(await statuses()).toEqual(Array.from({ length: PAYMENTS }, () => 'SUCCESS'));
   expect(await test.findProblems()).toEqual([]);
   expect(refused.size).toBeGreaterThan(0);
 
-  // Each order has what was paid for it, to the base unit.
+  // Each order has its exact payments, in base units.
   const orders = await db
     .selectFrom('orders')
     .select(['order_id', 'detected_amount', 'actual_amount'])
@@ -150,7 +150,7 @@ it(`every one of ${PAYMENTS} payments becomes SUCCESS exactly once while every p
   await expectNothingLeftOver();
 });
 
-/** No event waits to be published, none is dead, and no chain stands still. */
+/** Checks that no event waits to be published and none was dead-lettered. */
 async function expectNothingLeftOver(): Promise<void> {
   const waiting = async () => {
     const counts: string[] = [];
@@ -162,8 +162,8 @@ async function expectNothingLeftOver(): Promise<void> {
     }
     return counts;
   };
-  let left: readonly string[] = ['nobody could look'];
-  // Blocks go on, and a relay that is slow has events of theirs in its hands: in one look nothing may wait.
+  let left: readonly string[] = ['not checked'];
+  // New blocks create events continuously, which a slow relay delays. One check with empty outboxes is enough.
   const isNothingLeft = async () => (left = await waiting()).length === 0;
   await waitUntil('the outboxes are empty', isNothingLeft, WAIT_MS).catch(() => undefined);
   expect(left).toEqual([]);

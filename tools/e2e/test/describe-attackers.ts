@@ -16,7 +16,7 @@ import type { ChainUnderTest } from '../src/chain-under-test.ts';
 import type { GatewayUnderTest } from '../src/start-gateway-under-test.ts';
 import { WAIT_MS } from '../src/time-limits.ts';
 
-/** What an attacker writes into an order that the api's role may insert. */
+/** Fields that an attacker sets in an order that the api's role may insert. */
 interface ForgedOrder {
   readonly chain?: string;
   readonly symbol?: string;
@@ -29,14 +29,14 @@ interface ForgedOrder {
 }
 
 /**
- * Somebody has the database role and the broker user of the api, or of ops, and does all that these let him. Whatever he
- * writes, nothing is signed that the sealed policy does not allow.
+ * An attacker with the database role and broker user of the api or of ops uses all their rights. The signer must sign no
+ * payout that the sealed policy does not allow.
  */
 export function describeAttackers(under: () => GatewayUnderTest): void {
   let api: Database;
   let ops: Database;
   let bsc: ChainUnderTest;
-  /** Payouts that must never be signed, by what is wrong with them. */
+  /** Primary keys of payouts that must never be signed, with the forged property. */
   const forged = new Map<string, string>();
   const signedBefore = new Set<string>();
   const sentBefore = new Map<string, number>();
@@ -49,7 +49,7 @@ export function describeAttackers(under: () => GatewayUnderTest): void {
   const transactionsOf = async (chain: ChainUnderTest) =>
     Number(await callRpc<string>(chain.rpcUrl, 'eth_getTransactionCount', [hotWallet(), 'latest']));
 
-  /** As the api's role, past the api. True when the money could be reserved. */
+  /** Inserts an order with the api's role, bypassing the api. Returns whether its amount was reserved. */
   async function forge(what: string, order: ForgedOrder = {}): Promise<boolean> {
     const orderPk = randomUUID();
     const { chain = 'BSC_TEST', symbol = 'USDT', amount = 10n ** 18n, decimals = 18 } = order;
@@ -70,7 +70,7 @@ export function describeAttackers(under: () => GatewayUnderTest): void {
     return rows[0]?.reserved ?? false;
   }
 
-  /** Publishes as a service's user; the broker's refusal, if it refuses. */
+  /** Publishes with a service's user. Returns the broker's error, if any. */
   async function publish(
     service: ServiceName,
     type: string,
@@ -109,22 +109,22 @@ export function describeAttackers(under: () => GatewayUnderTest): void {
     return orderId;
   }
 
-  const refused = async (db: Database, statement: string): Promise<void> => {
+  const expectRejected = async (db: Database, statement: string): Promise<void> => {
     await expect(sql.raw(statement).execute(db.kysely)).rejects.toThrow(
       /permission denied|row-level security/,
     );
   };
 
-  describe('somebody with the role and the broker user of the api or of ops', () => {
+  describe('an attacker with the role and broker user of the api or ops', () => {
     beforeAll(async () => {
       bsc = under().chains.BSC_TEST;
       const open = (service: ServiceName) =>
         openDatabase({ url: environment(service, 'DATABASE_URL'), applicationName: 'attacker', poolMax: 1 });
       [api, ops] = [open('api'), open('ops')];
-      // The hot wallet brings the fees of sweeps: those of the run before must not be counted with what is signed here.
+      // The hot wallet signs fee transfers for sweeps. Those of earlier tests must not count as signed here.
       const isSwept = async () =>
         (await sql`select from sweep where state = 'OPEN'`.execute(admin())).rows.length === 0;
-      await waitUntil('no sweep is under way', isSwept, WAIT_MS).catch(() => undefined); // what was signed says more
+      await waitUntil('no sweep is open', isSwept, WAIT_MS).catch(() => undefined); // the final assertion shows more
       const signed = await admin().selectFrom('own_transaction').select('tx_hash').execute();
       for (const { tx_hash: txHash } of signed) signedBefore.add(txHash);
       for (const chain of Object.values(under().chains))
@@ -135,10 +135,10 @@ export function describeAttackers(under: () => GatewayUnderTest): void {
       await ops.close();
     });
 
-    it('writes every kind of order that the api may write', async () => {
+    it('can insert every kind of order that the api may insert', async () => {
       const usdt = bsc.contractOf('USDT').toLowerCase();
       expect(await forge('another contract', { contract: accomplice() })).toBe(true);
-      expect(await forge('no contract, as if it were coin', { contract: null })).toBe(true);
+      expect(await forge('no contract, like native coin', { contract: null })).toBe(true);
       expect(
         await forge('the contract of another token', {
           symbol: 'USDC',
@@ -151,18 +151,18 @@ export function describeAttackers(under: () => GatewayUnderTest): void {
       expect(await forge('more decimals', { decimals: 36 })).toBe(true);
       expect(await forge('above the limit per payout', { amount: 100_001n * 10n ** 18n })).toBe(true);
       expect(await forge('a denied receiver', { receiver: DENIED_RECEIVER.toLowerCase() })).toBe(true);
-      expect(await forge('a denied receiver, spelled otherwise', { receiver: DENIED_RECEIVER })).toBe(true);
-      expect(await forge('no address at all', { receiver: 'somewhere' })).toBe(true);
+      expect(await forge('a denied receiver in checksum case', { receiver: DENIED_RECEIVER })).toBe(true);
+      expect(await forge('an invalid address', { receiver: 'somewhere' })).toBe(true);
       expect(await forge('the zero address', { receiver: `0x${'0'.repeat(40)}` })).toBe(true);
       expect(await forge("a token's contract as the receiver", { receiver: usdt })).toBe(true);
       expect(await forge('the hot wallet as the receiver', { receiver: hotWallet() })).toBe(true);
-      expect(await forge('on a chain that is not ours', { chain: 'BSC' })).toBe(false);
-      expect(await forge('a token that nobody has', { symbol: 'GOLD' })).toBe(false);
-      expect(await forge('more than there is', { amount: 10n ** 30n })).toBe(false);
+      expect(await forge('on a chain that is not enabled', { chain: 'BSC' })).toBe(false);
+      expect(await forge('an unknown token', { symbol: 'GOLD' })).toBe(false);
+      expect(await forge('above the balance', { amount: 10n ** 30n })).toBe(false);
       for (const [what, order] of [
-        ['from a wallet of somebody else', { wallet: accomplice() }],
-        ['from the hot wallet, spelled otherwise', { wallet: getAddress(hotWallet()) }],
-        ['that ends when nobody lives to see it', { expiresInMs: 100 * 365 * 86_400_000 }],
+        ['from a foreign wallet', { wallet: accomplice() }],
+        ['from the hot wallet in checksum case', { wallet: getAddress(hotWallet()) }],
+        ['that expires in 100 years', { expiresInMs: 100 * 365 * 86_400_000 }],
       ] as const)
         await expect(forge(what, order)).rejects.toMatchObject({ code: 'DATABASE_CONSTRAINT' });
       expect(
@@ -170,7 +170,7 @@ export function describeAttackers(under: () => GatewayUnderTest): void {
       ).toBe(true);
     });
 
-    it('and is refused everything else', async () => {
+    it('cannot change other rows, events or queues', async () => {
       for (const [db, statements] of [
         [
           api,
@@ -212,7 +212,7 @@ export function describeAttackers(under: () => GatewayUnderTest): void {
           ],
         ],
       ] as const) {
-        for (const statement of statements) await refused(db, statement);
+        for (const statement of statements) await expectRejected(db, statement);
       }
       for (const [service, type] of [
         ['api', 'payout.decided'],
@@ -234,7 +234,7 @@ export function describeAttackers(under: () => GatewayUnderTest): void {
       await connection.close();
     });
 
-    it('sends events of nothing, of nonsense, and of what is over', async () => {
+    it('can publish events of unknown and ended payouts, and malformed events', async () => {
       const ended = await admin()
         .selectFrom('payout')
         .select('order_pk')
@@ -250,7 +250,7 @@ export function describeAttackers(under: () => GatewayUnderTest): void {
       expect(await publish('ops', 'payout.decided', { orderPk: randomUUID() })).toBeUndefined();
     });
 
-    it('forges approvals in the database of ops', async () => {
+    it('can insert forged approvals and top-ups with the role of ops', async () => {
       const [orderPk = ''] = [...forged].find(([, what]) => what.startsWith('above the threshold')) ?? [];
       const { approverKeyFile, approverPassphraseFile } = under().gateway.policy;
       const approver = (JSON.parse(readFileSync(approverKeyFile, 'utf8')) as { keyId: string }).keyId;
@@ -273,7 +273,7 @@ export function describeAttackers(under: () => GatewayUnderTest): void {
       const ownKey = Buffer.from(own.publicKey.export({ format: 'jwk' }).x ?? '', 'base64url').toString(
         'hex',
       );
-      // What the approver really signed, of a payout as it should have been: to somebody else, and less.
+      // A valid signature of the approver, for another amount.
       const passphrase = readFileSync(approverPassphraseFile, 'utf8').trim();
       const other = approvalText({ ...payout, amountBaseUnits: payout.amountBaseUnits - 1n });
       const { signature: ofAnother } = await signApproval(approverKeyFile, passphrase, other);
@@ -286,21 +286,21 @@ export function describeAttackers(under: () => GatewayUnderTest): void {
       await insert(randomBytes(32).toString('hex'), randomBytes(64));
       expect(await publish('ops', 'payout.decided', { orderPk })).toBeUndefined();
       await sql`insert into hot_wallet (family, address) values ('EVM', ${accomplice()})`.execute(ops.kysely);
-      // More money in the books than in the wallet: the chain says what can be paid.
+      // The ledger then exceeds the wallet's balance; the signer must trust the chain.
       await sql`select book_top_up('BSC_TEST:forged:USDT', 'BSC_TEST', 'USDT', 1000000000000000000000000)`.execute(
         ops.kysely,
       );
     });
 
-    it('and gets no signature, while honest payouts go on', async () => {
+    it('gets no signature, while honest payouts continue', async () => {
       const { chains } = under();
       const honest = await Promise.all(Object.values(chains).map(payHonestly));
-      // The signer looks at all that is open before it signs the next: what was forged before has been considered.
+      // The signer checks all open payouts before it signs the next one, so it has checked the forged ones.
       const open = await admin()
         .selectFrom('payout')
         .select(['order_pk', 'state', 'obstacle', 'waiting_since'])
         .where('order_pk', 'in', [...forged.keys()])
-        .where('wallet', '=', hotWallet()) // at those of other wallets no signer looks
+        .where('wallet', '=', hotWallet()) // no signer checks other wallets
         .execute();
       const unconsidered = open.filter(
         ({ state, obstacle, waiting_since: waits }) =>

@@ -10,12 +10,12 @@ import { findWebServer } from '../src/web-server.ts';
 
 const GUIDE = 'deploy/guides/going-to-mainnet.md';
 
-/** The page as customers of main networks get it: through the guide's proxy, by TLS. */
+/** The page through the guide's TLS proxy, as on main networks. */
 export function describeCheckoutBehindAProxy(under: () => CheckoutUnderTest): void {
-  describe('behind the proxy of the guide', () => {
-    it('is where orders point to, and follows a payment by the stream', async () => {
+  describe('checkout behind the proxy of the guide', () => {
+    it('serves the URL of the order and follows a payment by the event stream', async () => {
       const nginx = findWebServer('nginx');
-      if (nginx === undefined) return; // and it has been said
+      if (nginx === undefined) return; // findWebServer wrote to standard error
       const { gateway } = under().gateway;
       const { text = '' } = readMarkdownFiles().find(({ name }) => name === GUIDE) ?? {};
       const block = fencedBlocks(text).find(({ mark }) => mark === 'proxy')?.text ?? '';

@@ -4,10 +4,9 @@ import { findAccessibilityProblems } from '../src/find-accessibility-problems.ts
 
 const LANGUAGES = ['en', 'ar', 'de', 'es', 'fa', 'fr', 'id', 'pt', 'ru', 'tr', 'vi', 'zh'];
 
-/** Twelve languages, on the smallest of phones. */
 export function describeCheckoutLanguages(under: () => CheckoutUnderTest): void {
-  describe('languages', () => {
-    it('twelve, right to left where they are written so, without anything too wide for a small phone', async () => {
+  describe('checkout languages', () => {
+    it('shows twelve languages in their direction, without overflow on a small phone', async () => {
       const { paymentUrl } = await under().order('ETH_SEPOLIA');
       const headings = new Set<string>();
       for (const language of LANGUAGES) {
@@ -29,7 +28,7 @@ export function describeCheckoutLanguages(under: () => CheckoutUnderTest): void 
       expect(headings.size).toBe(12);
     }, 240_000);
 
-    it('chosen by hand, with the keyboard', async () => {
+    it('changes the language with the keyboard', async () => {
       const { paymentUrl } = await under().order('ETH_SEPOLIA');
       const { page } = await under().browser.open(paymentUrl!);
       await page.waitForSelector('html.scripted');

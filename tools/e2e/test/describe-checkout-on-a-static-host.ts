@@ -36,13 +36,13 @@ const HEADERS = [
 const LOGO =
   '<svg xmlns="http://www.w3.org/2000/svg" width="32" height="32"><circle cx="16" cy="16" r="16" fill="#b42318"/></svg>';
 
-/** The headers that a configuration sends, in the words of nginx or Caddy. */
+/** Parses the headers of a configuration of nginx or Caddy. */
 function headersOf(block: string): Record<string, string> {
   const lines = block.matchAll(/^ +(?:add_header )?([A-Z][\w-]+) "([^"]+)"(?: always;)?$/gm);
   return Object.fromEntries([...lines].map(([, name = '', value = '']) => [name, value]));
 }
 
-/** A host of files; a path that is none of them is not found. */
+/** Answers 404 if `fileOf` throws. */
 async function startHost(
   fileOf: (path: string) => Buffer | string,
   headers: Readonly<Record<string, string>>,
@@ -62,9 +62,9 @@ async function startHost(
   return { url: `http://localhost:${(server.address() as AddressInfo).port}`, server };
 }
 
-/** The exported page, on a host of its own, as the guide says. */
+/** The exported page on a static host, as in the guide. */
 export function describeCheckoutOnAStaticHost(under: () => CheckoutUnderTest): void {
-  describe('on a static host', () => {
+  describe('checkout on a static host', () => {
     let folder: string;
     let host: Awaited<ReturnType<typeof startHost>>;
     let blocks: Readonly<Record<WebServerName, string>>;
@@ -90,7 +90,7 @@ export function describeCheckoutOnAStaticHost(under: () => CheckoutUnderTest): v
     const at = ({ paymentUrl }: OrderAnswer, more = '') =>
       `${host.url}/${new URL(paymentUrl!).search}${more}`;
 
-    it('the same page follows an order by the public API, in the browser’s language', async () => {
+    it("follows an order by the public API, in the browser's language", async () => {
       const { ETH_SEPOLIA: eth } = under().gateway.chains;
       const collection = await under().order('ETH_SEPOLIA');
       const asked = new Set<string>();
@@ -112,12 +112,12 @@ export function describeCheckoutOnAStaticHost(under: () => CheckoutUnderTest): v
     }, 60_000);
 
     it.each(['nginx', 'caddy'] as const)(
-      'by %s, as the guide says',
+      "is served by %s with the guide's configuration",
       async (name) => {
         const [root, block] = [findWebServer(name), blocks[name]];
         expect(Object.keys(headersOf(block)).toSorted()).toEqual(HEADERS);
         expect(headersOf(block)).toEqual(headersOf(blocks.nginx));
-        if (root === undefined) return; // and it has been said
+        if (root === undefined) return; // findWebServer wrote to standard error
         const port = await findFreePort();
         const files = mkdtempSync(join(tmpdir(), 'opentill-host-'));
         const here = block.replace('/srv/page', folder);
@@ -155,7 +155,7 @@ export function describeCheckoutOnAStaticHost(under: () => CheckoutUnderTest): v
       180_000,
     );
 
-    it('is paid by a wallet of the browser', async () => {
+    it('is paid by a browser wallet', async () => {
       const { ETH_SEPOLIA: eth } = under().gateway.chains;
       const view = await under().browser.open(at(await under().order('ETH_SEPOLIA')), {
         prepare: async (page) =>
@@ -167,7 +167,7 @@ export function describeCheckoutOnAStaticHost(under: () => CheckoutUnderTest): v
       await view.page.close();
     }, 60_000);
 
-    it('says what is wrong with a link', async () => {
+    it('explains an invalid link and an unknown order', async () => {
       const collection = await under().order('ETH_SEPOLIA');
       const sign = signOrderId(under().gateway.merchantToken, 'nobody');
       for (const [url, heading] of [
@@ -180,14 +180,14 @@ export function describeCheckoutOnAStaticHost(under: () => CheckoutUnderTest): v
       }
     }, 60_000);
 
-    it('with the guide’s headers is put into nobody’s frame', async () => {
+    it("cannot be framed by another page with the guide's headers", async () => {
       const collection = await under().order('ETH_SEPOLIA');
       for (const url of [at(collection), collection.paymentUrl!]) {
         const frame = `<!doctype html><title>A frame</title><iframe src="${url}"></iframe>`;
         const other = await startHost(() => frame, {});
         const view = await under().browser.open(other.url);
-        const said = () => view.complaints.join('\n');
-        await waitUntil('the frame is refused', () => said().includes('frame-ancestors'));
+        const complaints = () => view.complaints.join('\n');
+        await waitUntil('the frame is rejected', () => complaints().includes('frame-ancestors'));
         expect(await view.page.frameLocator('iframe').locator('main').count()).toBe(0);
         await view.page.close();
         other.server.closeAllConnections();
@@ -195,7 +195,7 @@ export function describeCheckoutOnAStaticHost(under: () => CheckoutUnderTest): v
       }
     }, 60_000);
 
-    it('looks as its theme says, with texts that can be read on any colour', async () => {
+    it('shows name, logo and colours of a theme with readable texts', async () => {
       const [themeFile, out] = [join(folder, 'theme.json'), join(folder, 'themed')];
       writeFileSync(join(folder, 'logo.svg'), LOGO);
       const theme = { name: 'Kiosk am Eck', logo: 'logo.svg', accent: '#ffd400', accentDark: '#7a1fa2' };
@@ -215,7 +215,7 @@ export function describeCheckoutOnAStaticHost(under: () => CheckoutUnderTest): v
       themed.server.close();
     }, 60_000);
 
-    describe('an order of Sui', () => {
+    describe('checkout of a Sui order', () => {
       let devnet: SuiDevnet;
       beforeAll(async () => {
         devnet = await startSuiDevnet({ checkpointMs: 250 });
@@ -224,7 +224,7 @@ export function describeCheckoutOnAStaticHost(under: () => CheckoutUnderTest): v
         await devnet.close();
       });
 
-      /** An order that the public API tells as one of Sui: with its own address there, of a token or, null, of SUI. */
+      /** Opens an order whose API answers are changed to an order on Sui. `null` is native SUI. */
       async function openOnSui(contractAddress: string | null) {
         const address = new Ed25519Keypair().toSuiAddress();
         const sui = {
@@ -257,7 +257,7 @@ export function describeCheckoutOnAStaticHost(under: () => CheckoutUnderTest): v
         return { view, wallet: wallet!, button, balance };
       }
 
-      it('is drawn, and paid by a wallet of the Wallet Standard: the exact transfer of the token', async () => {
+      it('is paid with the exact token amount by a Wallet Standard wallet', async () => {
         const { view, wallet, button, balance } = await openOnSui(devnet.tokens.USDC);
         expect(await view.page.locator('.code').count()).toBe(1);
         await examine({ ...view, complaints: [] }, 'sui');
@@ -269,7 +269,7 @@ export function describeCheckoutOnAStaticHost(under: () => CheckoutUnderTest): v
         await view.page.close();
       }, 60_000);
 
-      it('is paid in SUI itself', async () => {
+      it('is paid in native SUI', async () => {
         const { view, button, balance } = await openOnSui(null);
         await button.click();
         await view.page.locator('.notice', { hasText: 'Please do not pay a second time' }).waitFor();
@@ -277,7 +277,7 @@ export function describeCheckoutOnAStaticHost(under: () => CheckoutUnderTest): v
         await view.page.close();
       }, 60_000);
 
-      it('whose payer does not sign has sent nothing', async () => {
+      it('shows that no payment was sent when the payer rejects it', async () => {
         const { view, wallet, button, balance } = await openOnSui(devnet.tokens.USDC);
         wallet.refuse();
         await button.click();

@@ -9,12 +9,11 @@ import {
 } from '../src/checkout-under-test.ts';
 import { runOpentill } from '../src/run-opentill.ts';
 
-/** Every state that an order can be in, from real orders. */
 export function describeCheckoutStates(under: () => CheckoutUnderTest): void {
   const chains = () => under().gateway.chains;
 
-  describe('every state, from real orders', () => {
-    it('waiting, partial, confirming, paid: followed by an open page, by the stream', async () => {
+  describe('checkout states', () => {
+    it('follows an order from waiting to paid by the event stream', async () => {
       const { ETH_SEPOLIA: eth } = chains();
       const { browser } = under();
       const collection = await under().order('ETH_SEPOLIA');
@@ -47,14 +46,14 @@ export function describeCheckoutStates(under: () => CheckoutUnderTest): void {
       expect(await explorer.getAttribute('rel')).toBe('noreferrer noopener');
       const back = view.page.getByRole('link', { name: 'Back to the shop' });
       expect(await back.getAttribute('href')).toContain(under().gateway.gateway.shopUrl);
-      // All of it came by the stream: at most what was asked while it connected.
+      // The page polls at most while the stream connects.
       expect(asked).toContain('/v1/order/events');
       expect(asked.filter((path) => /getOrderStatus|pay$/.test(path)).length).toBeLessThanOrEqual(2);
       expect(new Set(asked.map((path) => path.split('/')[1]))).toEqual(new Set(['checkout', 'v1']));
       await view.page.close();
     }, 300_000);
 
-    it('a reorganisation asks nobody to pay again, and ends well', async () => {
+    it('does not ask for a second payment after a reorganisation', async () => {
       const { ETH_SEPOLIA: eth } = chains();
       const collection = await under().order('ETH_SEPOLIA');
       const view = await under().browser.open(collection.paymentUrl!);
@@ -84,7 +83,7 @@ export function describeCheckoutStates(under: () => CheckoutUnderTest): void {
       await view.page.close();
     }, 120_000);
 
-    it('says when what is sent now may come too late, and offers no wallet any more', async () => {
+    it('warns shortly before expiry and removes the wallet buttons', async () => {
       const { paymentUrl } = await under().order('ETH_SEPOLIA', { expiresIn: 75 });
       const view = await under().browser.open(paymentUrl!);
       const wallet = view.page.locator('.open-wallet');
@@ -95,7 +94,7 @@ export function describeCheckoutStates(under: () => CheckoutUnderTest): void {
       await view.page.close();
     }, 180_000);
 
-    it('expired, underpaid, late, and refused by an operator', async () => {
+    it('shows expired, underpaid, late and refused orders', async () => {
       const { BSC_TEST: bsc } = chains();
       const { browser, gateway } = under();
       const expiresIn = (await bsc.secondsAhead()) + 60;
@@ -130,7 +129,7 @@ export function describeCheckoutStates(under: () => CheckoutUnderTest): void {
       await Promise.all([view.page.close(), failed.page.close()]);
     }, 300_000);
 
-    it('a large amount, a long description and a long order id fit', async () => {
+    it('fits a large amount, a long description and a long order id', async () => {
       const { paymentUrl } = await under().order('ETH_SEPOLIA', {
         orderId: `order-${'x'.repeat(58)}`,
         amount: '123456.789012',
@@ -142,11 +141,11 @@ export function describeCheckoutStates(under: () => CheckoutUnderTest): void {
       await view.page.close();
     }, 60_000);
 
-    it('the end of the time, by the server’s clock whatever the browser’s says', async () => {
+    it("counts down by the server's clock when the browser's clock is wrong", async () => {
       const collection = await under().order('ETH_SEPOLIA');
       const view = await under().browser.open(collection.paymentUrl!, {
         async prepare(page) {
-          // What answers would tell the server's time, which does not pass with the page's.
+          // Answers contain the server's real time, which does not advance with the page's fake clock.
           await page.route('**/v1/order/events*', async (route) => route.abort());
           await page.route('**/v1/order/getOrderStatus*', async (route) =>
             route.fulfill({ json: { code: 200, msg: 'success', data: { status: 'INIT' } } }),

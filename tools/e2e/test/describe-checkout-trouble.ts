@@ -7,11 +7,11 @@ import { examine, examineUrl, untilState, type CheckoutUnderTest } from '../src/
 import { injectWallet } from '../src/injected-wallet.ts';
 import { letTimeJump, sleep } from '../src/let-time-jump.ts';
 
-/** All that anybody could pay by, and the countdown. */
+/** All means to pay, and the countdown. */
 const TO_PAY = '.code, .address, [data-wallet], .open-wallet, [role=timer]';
 const HOUR_MS = 3_600_000;
 
-/** Which element has the focus, and how that is shown. The two codes are chosen by labels. */
+/** The focused element and its outline. For the radio buttons of the two QR codes, the outline is on the label. */
 const FOCUSED = `(() => {
   const focused = document.activeElement;
   const shown = focused.matches('.codes input') ? focused.nextElementSibling : focused;
@@ -19,11 +19,10 @@ const FOCUSED = `(() => {
   return { name: focused.classList[0] ?? focused.tagName, style: outlineStyle, width: parseFloat(outlineWidth) };
 })()`;
 
-/** Everything round the page that can go wrong, and ways of using it. */
 export function describeCheckoutTrouble(under: () => CheckoutUnderTest): void {
   const eth = () => under().gateway.chains.ETH_SEPOLIA;
 
-  describe('ways of using it', () => {
+  describe('checkout usage', () => {
     it('copies the exact amount and address', async () => {
       const collection = await under().order('ETH_SEPOLIA', { amount: '12.345678' });
       const view = await under().browser.open(collection.paymentUrl!, {
@@ -40,7 +39,7 @@ export function describeCheckoutTrouble(under: () => CheckoutUnderTest): void {
       await view.page.close();
     }, 60_000);
 
-    it('shows where the keyboard is, from top to bottom', async () => {
+    it('shows the keyboard focus, from top to bottom', async () => {
       const { paymentUrl } = await under().order('ETH_SEPOLIA');
       const view = await under().browser.open(paymentUrl!, {
         phone: true,
@@ -59,7 +58,7 @@ export function describeCheckoutTrouble(under: () => CheckoutUnderTest): void {
       await view.page.close();
     }, 60_000);
 
-    it('works without scripts, to the end', async () => {
+    it('works without scripts until the order is paid', async () => {
       const collection = await under().order('ETH_SEPOLIA');
       const view = await under().browser.open(collection.paymentUrl!, {
         context: { javaScriptEnabled: false },
@@ -76,8 +75,8 @@ export function describeCheckoutTrouble(under: () => CheckoutUnderTest): void {
     }, 60_000);
   });
 
-  describe('an outage', () => {
-    it('of the API is outlived and told', async () => {
+  describe('checkout during an outage', () => {
+    it('shows an outage of the API and continues after it', async () => {
       const collection = await under().order('ETH_SEPOLIA');
       const view = await under().browser.open(collection.paymentUrl!);
       await view.page.waitForSelector('html.scripted');
@@ -93,8 +92,8 @@ export function describeCheckoutTrouble(under: () => CheckoutUnderTest): void {
     }, 120_000);
   });
 
-  describe('a machine that slept', () => {
-    it('shows nothing to pay by until the server has answered, and then the time that is left', async () => {
+  describe('checkout on a machine that slept', () => {
+    it('hides all means to pay until the server answers, then shows the time left', async () => {
       const { paymentUrl } = await under().order('ETH_SEPOLIA');
       const view = await under().browser.open(paymentUrl!, {
         async prepare(page) {
@@ -115,14 +114,14 @@ export function describeCheckoutTrouble(under: () => CheckoutUnderTest): void {
       await view.page.close();
     }, 60_000);
 
-    it('never offers to pay what expired meanwhile', async () => {
+    it('does not offer to pay an order that expired during the sleep', async () => {
       const { BSC_TEST: bsc } = under().gateway.chains;
       const expiresIn = (await bsc.secondsAhead()) + 60;
       const collection = await under().order('BSC_TEST', { expiresIn });
       const view = await under().browser.open(collection.paymentUrl!, {
         async prepare(page) {
           await letTimeJump(page);
-          // A stream that stands goes on although the browser is offline.
+          // An open stream stays connected although the browser is offline.
           await page.route('**/v1/order/events*', async (route) => route.abort());
         },
       });
@@ -143,8 +142,8 @@ export function describeCheckoutTrouble(under: () => CheckoutUnderTest): void {
     }, 60_000);
   });
 
-  describe('there is nothing to show', () => {
-    it('a link that is wrong, and one that names nothing', async () => {
+  describe('checkout without an order', () => {
+    it('explains an invalid link and an unknown order', async () => {
       const { paymentUrl } = await under().order('ETH_SEPOLIA');
       const wrong = paymentUrl!.replace(/sign=..../, 'sign=beef');
       const sign = signOrderId(under().gateway.merchantToken, 'nobody');
@@ -161,9 +160,9 @@ export function describeCheckoutTrouble(under: () => CheckoutUnderTest): void {
       }
     }, 60_000);
 
-    it('too many requests: asked again in a moment, it is there', async () => {
+    it('shows "Too many requests", and the page after another try', async () => {
       const { paymentUrl } = await under().order('ETH_SEPOLIA');
-      await waitUntil('the page is refused', async () => (await fetch(paymentUrl!)).status === 429);
+      await waitUntil('the page is rejected', async () => (await fetch(paymentUrl!)).status === 429);
       const view = await under().browser.open(paymentUrl!);
       expect(await view.page.innerText('h1')).toBe('Too many requests');
       await examine({ ...view, complaints: [] }, 'too-many-requests');
@@ -174,7 +173,7 @@ export function describeCheckoutTrouble(under: () => CheckoutUnderTest): void {
       await view.page.close();
     }, 60_000);
 
-    it('the database is away', async () => {
+    it('shows "Not available" while the database rejects connections', async () => {
       const { paymentUrl } = await under().order('ETH_SEPOLIA');
       const db = under().gateway.database.kysely;
       const { rows } = await sql<{ usename: string }>`
@@ -198,7 +197,7 @@ export function describeCheckoutTrouble(under: () => CheckoutUnderTest): void {
   });
 }
 
-/** The states that the page shows from now on. */
+/** Records the states that the page shows. */
 async function watchStates(page: Page): Promise<() => Promise<string[]>> {
   await page.evaluate(`{
     globalThis.statesShown = [];

@@ -10,11 +10,11 @@ import { injectWallet, type InjectedWallet } from '../src/injected-wallet.ts';
 import { letTimeJump, sleep } from '../src/let-time-jump.ts';
 import type { PageUnderTest } from '../src/open-browser.ts';
 
-/** An account of the devnets with coins for fees, and without a token. */
+/** An account of the devnets with coin for fees but no tokens. */
 const POOR_ACCOUNT = 7;
-/** The first account of the TRON devnet, whose key GET /devnet tells everybody. */
+/** First account of the TRON devnet; GET /devnet shows its key. */
 const TRON_CUSTOMER_KEY = 'ffb6b97b1763ded05630dfdcd0da1b15ddd0f0a4ac6db151d5fa0399cf63cd7f';
-/** The third account of the SUI devnet, which nothing else pays from. */
+/** Third account of the SUI devnet, used only here. */
 const SUI_CUSTOMER = devAccounts('opentill devnet', 3)[2]!;
 const CHAIN_IDS: Readonly<Record<string, string>> = { BSC_TEST: '0x61', ETH_SEPOLIA: '0xaa36a7' };
 const SOLID_WITHIN_MS = 90_000;
@@ -23,9 +23,8 @@ const untilNotice = async (page: Page, text: string) =>
   page.locator('.notice', { hasText: text }).waitFor({ timeout: 20_000 });
 const payAgain = (page: Page) => page.getByRole('button', { name: 'Pay again' });
 
-/** Wallets of the browser: the exact transfer, and no second one. */
 export function describeCheckoutWallets(under: () => CheckoutUnderTest): void {
-  describe('wallets in the browser', () => {
+  describe('browser wallets', () => {
     const button = (page: Page) => page.getByRole('button', { name: 'Pay with Test Wallet' });
     const bsc = () => under().gateway.chains.BSC_TEST;
 
@@ -47,7 +46,7 @@ export function describeCheckoutWallets(under: () => CheckoutUnderTest): void {
     const sendings = ({ calls }: InjectedWallet) =>
       calls.filter(({ method }) => method === 'eth_sendTransaction').length;
 
-    it('pay what is missing, and no second time after a reload or in another tab', async () => {
+    it('pay the missing amount once, also after a reload and in another tab', async () => {
       const collection = await under().order('BSC_TEST');
       await bsc().pay({ to: collection.address, amount: '40.5' });
       const view = await openWith(collection, bsc());
@@ -68,7 +67,7 @@ export function describeCheckoutWallets(under: () => CheckoutUnderTest): void {
       expect(await button(view.page).isDisabled()).toBe(true);
       expect(await payAgain(view.page).count()).toBe(0);
       await examine(view, 'wallet-sent');
-      // It does not come for minutes: whoever looks into the wallet may say that nothing was paid.
+      // After some minutes without the payment, the customer may confirm that the wallet did not pay.
       await sleep(view.page, 200_000);
       await untilNotice(view.page, 'Your payment has not arrived yet');
       expect(await button(view.page).isDisabled()).toBe(true);
@@ -81,7 +80,7 @@ export function describeCheckoutWallets(under: () => CheckoutUnderTest): void {
       await view.page.close();
     }, 120_000);
 
-    it('say when their owner refuses, and when they do not know the chain', async () => {
+    it('show a rejected payment and a missing chain', async () => {
       const { ETH_SEPOLIA: eth } = under().gateway.chains;
       const collection = await under().order('ETH_SEPOLIA');
       const refused = await openWith(collection, eth);
@@ -97,7 +96,7 @@ export function describeCheckoutWallets(under: () => CheckoutUnderTest): void {
       await Promise.all([refused.page.close(), elsewhere.page.close()]);
     }, 60_000);
 
-    it('that fail may have sent: no other payment until its owner has looked', async () => {
+    it('block a second payment after an error, because the first may have been sent', async () => {
       const collection = await under().order('BSC_TEST');
       const view = await openWith(collection, bsc());
       view.wallet.failAfterSending();
@@ -113,7 +112,7 @@ export function describeCheckoutWallets(under: () => CheckoutUnderTest): void {
       await view.page.close();
     }, 60_000);
 
-    it('whose transaction fails in a block can pay again, once their owner says so', async () => {
+    it('can pay again after a failed transaction, if the customer confirms', async () => {
       const collection = await under().order('BSC_TEST');
       const view = await openWith(collection, bsc(), POOR_ACCOUNT);
       await button(view.page).click();
@@ -143,7 +142,7 @@ export function describeCheckoutWallets(under: () => CheckoutUnderTest): void {
     }
 
     it.each(['today', 'before'] as const)(
-      'of %s sends the exact transfer of the token, and the page follows it to the end',
+      'TronLink of %s sends the exact token amount, and the page follows it until paid',
       async (generation) => {
         const collection = await under().order('TRON_TEST', { amount: '12.345678' });
         const view = await openWith(collection, generation);
@@ -164,7 +163,7 @@ export function describeCheckoutWallets(under: () => CheckoutUnderTest): void {
       150_000,
     );
 
-    it('opens the page in its app on a phone, where no wallet is in the browser', async () => {
+    it('opens the page in its app on a phone without a browser wallet', async () => {
       const { paymentUrl } = await under().order('TRON_TEST');
       const context = { viewport: { width: 390, height: 1_180 }, isMobile: true, hasTouch: true };
       const phone = await under().browser.open(paymentUrl!, { context });
@@ -174,7 +173,7 @@ export function describeCheckoutWallets(under: () => CheckoutUnderTest): void {
         decodeURIComponent((await link.getAttribute('href'))!.split('param=')[1]!),
       ) as { url: string };
       expect(url).toBe(paymentUrl);
-      await phone.keepPicture('checkout-tron-app'); // a whole one is taken of no phone
+      await phone.keepPicture('checkout-tron-app'); // `whole` is not possible for a phone
       const desk = await under().browser.open(paymentUrl!);
       await desk.page.waitForSelector('html.scripted');
       expect(await desk.page.locator('.open-app').isVisible()).toBe(false);
@@ -184,7 +183,7 @@ export function describeCheckoutWallets(under: () => CheckoutUnderTest): void {
       await Promise.all([phone.page.close(), desk.page.close()]);
     }, 60_000);
 
-    it('whose owner does not sign has sent nothing', async () => {
+    it('shows that no payment was sent when the payer rejects it', async () => {
       const collection = await under().order('TRON_TEST');
       const view = await openWith(collection, 'today');
       view.wallet.refuse();
@@ -194,8 +193,8 @@ export function describeCheckoutWallets(under: () => CheckoutUnderTest): void {
       await view.page.close();
     }, 60_000);
   });
-  describe('on Sui', () => {
-    it('a wallet of the Wallet Standard sends the exact transfer, and the page follows it to the end', async () => {
+  describe('checkout on Sui', () => {
+    it('is paid with the exact amount by a Wallet Standard wallet', async () => {
       const { sui } = under().gateway;
       const collection = await under().order('SUI_TEST', { amount: '12.345678' });
       let wallet: InjectedSuiWallet | undefined;

@@ -5,18 +5,17 @@ import { openBrowser, type BrowserUnderTest } from '../src/open-browser.ts';
 import type { GatewayUnderTest } from '../src/start-gateway-under-test.ts';
 import { WAIT_MS } from '../src/time-limits.ts';
 
-/** The checkout, as every change must leave it: paid from a wallet in the browser, and read by anybody. */
 export function describeCheckout(under: () => GatewayUnderTest): void {
-  describe('the checkout', () => {
+  describe('checkout', () => {
     let browser: BrowserUnderTest;
     beforeAll(async () => {
       browser = await openBrowser();
-    }, 300_000); // holds the installation of a browser
+    }, 300_000); // may install a browser
     afterAll(async () => {
       await browser?.close();
     });
 
-    it('is paid by a wallet in the browser: the right chain, the exact amount, once', async () => {
+    it('is paid once by a browser wallet, on the right chain with the exact amount', async () => {
       const { ETH_SEPOLIA: eth, BSC_TEST: bsc } = under().chains;
       const { data } = await under().merchant.createCollection({
         orderId: under().newOrderId(),

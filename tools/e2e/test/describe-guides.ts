@@ -32,14 +32,14 @@ const POLICY = {
   },
 };
 
-/** The commands of the guides, as they stand there, on the gateway of `npm start`. */
+/** Runs the guides' commands unchanged on the gateway of `npm start`. */
 export function describeGuides(book: GuideBook, stateDir: () => string): void {
   let folder: string;
   let proxy: WebServerUnderTest | undefined;
 
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'opentill-guides-'));
-    // What works on files runs where they are; what asks the gateway finds it as a person at the checkout does.
+    // Commands on files run `opentill` in `folder`. Commands to the gateway run it through npm in the checkout.
     const [here, there] = [join(folder, 'bin'), join(folder, 'gateway-bin')];
     const shims = [
       [here, `exec '${process.execPath}' '${entryPoint('services/cli')}' "$@"`],
@@ -62,7 +62,7 @@ export function describeGuides(book: GuideBook, stateDir: () => string): void {
 
   const blockOf = (guide: string, mark: string): string => book.take(`deploy/guides/${guide}.md`, mark)[0];
 
-  /** Runs what stands there; what it printed. Standard error is progress, and not looked at. */
+  /** Returns standard output. Standard error has progress only. */
   async function run(commands: string, bin = 'bin'): Promise<string> {
     const env = {
       ...process.env,
@@ -79,12 +79,12 @@ export function describeGuides(book: GuideBook, stateDir: () => string): void {
     return out;
   }
 
-  describe('going to mainnet', () => {
-    it('looks at the networks', async () => {
+  describe('going-to-mainnet.md', () => {
+    it('checks the networks with `opentill doctor`', async () => {
       expect(await run(blockOf('going-to-mainnet', 'doctor'))).toContain('ETH_SEPOLIA');
     });
 
-    it('makes a wallet, and finds it again from its words alone', async () => {
+    it('creates a wallet and recovers it from its words', async () => {
       const made = blockOf('going-to-mainnet', 'keys').replace('keys init', 'keys init --words-to words');
       await run(made);
       await run(blockOf('going-to-mainnet', 'drill'));
@@ -97,14 +97,14 @@ export function describeGuides(book: GuideBook, stateDir: () => string): void {
       expect(readFileSync(join(folder, 'policy.sealed.json'), 'utf8')).not.toContain('maxPerPayout');
     });
 
-    it('makes a key for an approver', async () => {
+    it('creates a key for an approver', async () => {
       expect(await run(blockOf('going-to-mainnet', 'approver'))).toContain('publicKey');
     });
 
-    it('puts TLS in front', async () => {
+    it('configures a TLS proxy that streams answers and sets client headers', async () => {
       const block = blockOf('going-to-mainnet', 'proxy');
       const nginx = findWebServer('nginx');
-      if (nginx === undefined) return; // and it has been said
+      if (nginx === undefined) return; // findWebServer wrote to standard error
       const [upstream, port] = [await startUpstream(), await findFreePort()];
       proxy = await startTlsProxy({
         block,
@@ -114,11 +114,11 @@ export function describeGuides(book: GuideBook, stateDir: () => string): void {
         upstream: upstream.url,
       });
       try {
-        const told = await askThrough(port, '/v1/order/events', { 'x-forwarded-for': '192.0.2.7' });
-        expect(told).toEqual({ status: 200, begins: 'data: at once\n\n' }); // while the answer goes on
+        const answer = await askThrough(port, '/v1/order/events', { 'x-forwarded-for': '192.0.2.7' });
+        expect(answer).toEqual({ status: 200, begins: 'data: at once\n\n' }); // before the answer ends
         expect(upstream.heard()).toMatchObject({
           host: 'pay.example.com',
-          'x-forwarded-for': '127.0.0.1', // whatever a customer says
+          'x-forwarded-for': '127.0.0.1', // replaces the customer's value
           'x-forwarded-proto': 'https',
         });
       } finally {
@@ -127,26 +127,26 @@ export function describeGuides(book: GuideBook, stateDir: () => string): void {
     });
   });
 
-  describe('operations', () => {
-    it('looks at everything every day', async () => {
+  describe('operations.md', () => {
+    it('runs the daily checks', async () => {
       const commands = blockOf('operations', 'daily');
-      let told = '';
-      // Books are behind their chain for an instant, and say so by their code.
-      const isWell = async () => (told = await run(commands, 'gateway-bin')) !== '';
+      let output = '';
+      // The ledger is briefly behind the chain; the command then fails.
+      const isWell = async () => (output = await run(commands, 'gateway-bin')) !== '';
       await waitUntil('ledger and chain are equal', isWell, WAIT_MS);
-      expect(told).toContain('ETH_SEPOLIA');
-      expect(told).not.toContain('DIFF');
+      expect(output).toContain('ETH_SEPOLIA');
+      expect(output).not.toContain('DIFF');
     });
 
-    it('stops payouts, and lets them go on', async () => {
-      const told = await run(blockOf('operations', 'halt'), 'gateway-bin');
-      expect(told).toContain('looking into it');
-      const haltId = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/.exec(told)?.[0] ?? '';
+    it('halts payouts and resumes them', async () => {
+      const output = await run(blockOf('operations', 'halt'), 'gateway-bin');
+      expect(output).toContain('looking into it');
+      const haltId = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/.exec(output)?.[0] ?? '';
       await run(blockOf('operations', 'release').replace('HALT_ID', haltId), 'gateway-bin');
       expect(await run('opentill halt list', 'gateway-bin')).not.toContain('looking into it');
     });
 
-    it('makes a backup, where the person stands', async () => {
+    it('writes a backup to the current folder', async () => {
       expect(await run(blockOf('operations', 'backup'), 'gateway-bin')).toContain(
         'Contains the sealed keystore',
       );
@@ -155,7 +155,7 @@ export function describeGuides(book: GuideBook, stateDir: () => string): void {
   });
 }
 
-/** A server whose answer begins and does not end. */
+/** A server whose answer starts but does not end. */
 async function startUpstream() {
   let heard: IncomingHttpHeaders = {};
   const server = createServer(({ headers }, response) => {
@@ -173,7 +173,7 @@ async function startUpstream() {
   };
 }
 
-/** By a certificate that nobody knows. What its answer begins with, as soon as it begins. */
+/** Accepts the self-signed certificate. Resolves with the first part of the answer. */
 function askThrough(port: number, path: string, headers: Readonly<Record<string, string>>) {
   return new Promise<{ status: number; begins: string }>((resolve, reject) => {
     const host = { host: 'pay.example.com' };

@@ -18,7 +18,6 @@ const PAID = 'ORDER_SUCCESS SUCCESS';
 const FAILED = 'ORDER_FAILED FAILED';
 const WAY_OF_A_PAYOUT = [CREATED, SENT, CONFIRMING, PAID];
 
-/** Payouts through a whole gateway, from the merchant's request to the receiver's balance. */
 export function describePayouts(under: () => GatewayUnderTest): void {
   const receiver = () => getAddress(hexlify(randomBytes(20)));
   const hotWallet = () => getAddress(under().gateway.wallet.evmHotWallet);
@@ -41,11 +40,10 @@ export function describePayouts(under: () => GatewayUnderTest): void {
   }
 
   async function untilStory({ orderId }: OrderAnswer, story: readonly string[]): Promise<void> {
-    const told = () => under().receiver.story(orderId);
-    await waitUntil(`${orderId}: ${story.join(', ')}`, () => told().length >= story.length, WAIT_MS).catch(
-      () => undefined, // what came instead says more
-    );
-    expect(told()).toEqual(story);
+    const received = () => under().receiver.story(orderId);
+    const isComplete = () => received().length >= story.length;
+    await waitUntil(`${orderId}: ${story.join(', ')}`, isComplete, WAIT_MS).catch(() => undefined);
+    expect(received()).toEqual(story); // on a timeout, shows the actual callbacks
   }
 
   const accounts = async (chain: ChainUnderTest, symbol = 'USDT') => {
@@ -64,7 +62,7 @@ export function describePayouts(under: () => GatewayUnderTest): void {
     };
   };
 
-  /** One payout, looked at from everywhere: the merchant's side, the chain's, the ledger's. */
+  /** Checks one payout in the merchant's API, on the chain and in the ledger. */
   async function payAndLook(name: EvmDevnetChain): Promise<void> {
     const chain = under().chains[name];
     const before = await accounts(chain);
@@ -81,7 +79,7 @@ export function describePayouts(under: () => GatewayUnderTest): void {
 
     expect(await chain.balance('USDT', to)).toBe(units);
     const callbacks = under().receiver.of(order.orderId);
-    expect(callbacks.flatMap(({ problems }) => problems)).toEqual([]); // signatures, by both schemes
+    expect(callbacks.flatMap(({ problems }) => problems)).toEqual([]); // of both signature schemes
     const [created, sent, confirming, paid] = callbacks.map(({ data }) => data);
     expect([created!.transaction, sent!.transaction]).toEqual([null, null]);
     const { txid } = paid!.transaction!;
@@ -112,7 +110,7 @@ export function describePayouts(under: () => GatewayUnderTest): void {
     });
   }
 
-  /** The operators' API, as the operator of the local profile. */
+  /** Calls the operators' API as the operator of the local profile. */
   async function ops<Answer>(method: 'GET' | 'POST', path: string, body?: object): Promise<Answer> {
     const { opsUrl, directory } = under().gateway;
     const response = await fetch(`${opsUrl}/v1/${path}`, {
@@ -129,13 +127,13 @@ export function describePayouts(under: () => GatewayUnderTest): void {
   }
 
   describe('a payout', () => {
-    it('of an asset that is held waits, and goes on when an operator lets it', async () => {
+    it('waits while its asset is held, and continues after the release', async () => {
       const { BSC_TEST: bsc } = under().chains;
       const reason = 'a test of holds';
       await ops('POST', 'holds', { chain: 'BSC_TEST', symbol: 'USDT', reason });
       const order = await payOut(bsc);
       await waitUntil(
-        'it is told that the asset is held',
+        'the obstacle ASSET_HELD is shown',
         async () => {
           const { data } = await ops<{ data: readonly { orderId: string; obstacle: string | null }[] }>(
             'GET',
@@ -148,22 +146,22 @@ export function describePayouts(under: () => GatewayUnderTest): void {
         WAIT_MS,
       );
       await untilStory(order, [CREATED]);
-      // With those that reorganisations have set.
+      // Includes holds that reorganisations set.
       const { data: holds } = await ops<{ data: readonly { holdId: string }[] }>('GET', 'holds?open=true');
       for (const { holdId } of holds) await ops('POST', `holds/${holdId}/release`, { reason });
       await untilStory(order, WAY_OF_A_PAYOUT);
     });
 
-    it('on both chains: four callbacks in order, the exact amount received, from the hot wallet', async () => {
+    it('sends the exact amount on both EVM chains, with four ordered callbacks', async () => {
       await Promise.all((['ETH_SEPOLIA', 'BSC_TEST'] as const).map(payAndLook));
     });
 
-    it('that is not covered is refused, and leaves nothing; one asked for twice is made once', async () => {
+    it('is rejected with 422 above the balance, and made once if requested twice', async () => {
       const { ETH_SEPOLIA: eth } = under().chains;
       const before = await accounts(eth, 'USDC');
       const fields = { symbol: 'USDC', chain: 'ETH_SEPOLIA', receiveAddress: receiver() };
       const tooMuch = { ...fields, amount: '1000000', orderId: under().newOrderId() };
-      const little = await payOut(eth, { ...fields, amount: '0.01' }); // so that less is there than came in
+      const little = await payOut(eth, { ...fields, amount: '0.01' }); // reduces the balance below the deposits
       expect(await under().merchant.createPayout(tooMuch)).toMatchObject({
         httpStatus: 422,
         code: 422,
@@ -182,7 +180,7 @@ export function describePayouts(under: () => GatewayUnderTest): void {
       expect(await eth.balance('USDC', fields.receiveAddress)).toBe(eth.baseUnits('USDC', '0.03'));
     });
 
-    it('outside the policy fails with the reason, and gives its money back', async () => {
+    it('fails with the reason outside the policy, and releases its amount', async () => {
       const { BSC_TEST: bsc } = under().chains;
       const before = await accounts(bsc);
       const denied = await payOut(bsc, { receiveAddress: DENIED_RECEIVER });
@@ -198,7 +196,7 @@ export function describePayouts(under: () => GatewayUnderTest): void {
       expect(await accounts(bsc)).toEqual(before);
     });
 
-    it('above the threshold waits for an approver, whose key the database does not have', async () => {
+    it('waits for an approver above the threshold', async () => {
       const { BSC_TEST: bsc } = under().chains;
       const to = receiver();
       const order = await payOut(bsc, { amount: '5000.01', receiveAddress: to });
@@ -232,7 +230,7 @@ export function describePayouts(under: () => GatewayUnderTest): void {
       expect(await bsc.balance('USDT', to)).toBe(bsc.baseUnits('USDT', '5000.01'));
     });
 
-    it('is made once when the signer is killed in the middle, whatever it was doing', async () => {
+    it('is made once when the signer is killed while it processes it', async () => {
       const { gateway, chains } = under();
       const orders: { readonly order: OrderAnswer; readonly chain: ChainUnderTest; readonly to: string }[] =
         [];
@@ -250,10 +248,10 @@ export function describePayouts(under: () => GatewayUnderTest): void {
       }
     });
 
-    it('stands in books that are the chain’s, as the operator’s command finds', async () => {
+    it('leaves the ledger equal to the chain, according to `opentill reconcile`', async () => {
       let last: CommandResult = { code: -1, out: '', errors: '' };
       const areEqual = async () => (last = await runOpentill(under().gateway, ['reconcile'])).code === 0;
-      // What the last one says tells more.
+      // On a timeout, the next assertion shows the differences.
       await waitUntil('ledger and chain are equal', areEqual, WAIT_MS).catch(() => undefined);
       const { code, out, errors } = last;
       expect({ code, errors, differences: out.match(/ DIFF .*/g) }).toEqual({

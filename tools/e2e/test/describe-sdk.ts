@@ -10,7 +10,6 @@ import { WAIT_MS } from '../src/time-limits.ts';
 
 const RECEIVER = '0xa0Ee7A142d267C1f36714E4a8F75612F20a79720';
 
-/** The published client against a whole gateway: every endpoint, every kind of error, every callback. */
 export function describeSdk(under: () => GatewayUnderTest): void {
   const open = (options: Partial<OpentillOptions> = {}): Opentill =>
     createOpentill({
@@ -29,7 +28,7 @@ export function describeSdk(under: () => GatewayUnderTest): void {
   const failure = async (call: Promise<unknown>): Promise<unknown> => call.catch((error: unknown) => error);
 
   describe('@opentill/sdk', () => {
-    it('takes a payment, from the order to the callback of its success', async () => {
+    it('receives a payment, from the order to the ORDER_SUCCESS callback', async () => {
       const { chains, receiver } = under();
       const opentill = open();
       const fields = collection({ uid: 7, description: 'Two books', returnUrl: undefined });
@@ -44,7 +43,7 @@ export function describeSdk(under: () => GatewayUnderTest): void {
       expect(await opentill.pay(order.orderId)).toMatchObject({ status: 'INIT', receivedAmount: '0.00' });
       await chains.ETH_SEPOLIA.pay({ to: order.address, symbol: 'USDT', amount: '12.50' });
       await waitUntil(
-        'the callback of its success',
+        'the ORDER_SUCCESS callback',
         () => receiver.of(order.orderId).some(({ notifyType }) => notifyType === 'ORDER_SUCCESS'),
         WAIT_MS,
       );
@@ -54,7 +53,7 @@ export function describeSdk(under: () => GatewayUnderTest): void {
       expect(receiver.of(order.orderId).at(-1)?.data.transaction?.txid).toBe(whole.transaction?.txid);
     });
 
-    it('pays somebody', async () => {
+    it('makes a payout', async () => {
       const fields = collection({ receiveAddress: RECEIVER, amount: '1.25' });
       const payout = { ...fields, receiveAddress: RECEIVER };
       const order = await open().createPayout(payout);
@@ -67,7 +66,7 @@ export function describeSdk(under: () => GatewayUnderTest): void {
       expect(await open().status(order.orderId)).toMatchObject({ orderType: 'PAYOUT', status: 'SUCCESS' });
     });
 
-    it('lists what can be paid with', async () => {
+    it('lists the tokens of a chain', async () => {
       const symbols = await open().supportSymbols({ chain: 'BSC_TEST' });
       expect(symbols.map(({ symbol, decimals }) => [symbol, decimals])).toEqual(
         expect.arrayContaining([
@@ -77,7 +76,7 @@ export function describeSdk(under: () => GatewayUnderTest): void {
       );
     });
 
-    it('names each kind of refusal', async () => {
+    it('throws an error with its own code for each kind of failure', async () => {
       const opentill = open({ retries: 0 });
       const taken = collection();
       await opentill.createCollection(taken);
@@ -107,16 +106,16 @@ export function describeSdk(under: () => GatewayUnderTest): void {
       const isTooOften = async (): Promise<boolean> => {
         const polls = Array.from({ length: 6 }, async () => failure(opentill.getOrderStatus(taken.orderId)));
         refused = (await Promise.all(polls)).filter((one) => one instanceof Error);
-        return refused.length > 0; // a machine that takes seconds for six of them is within the limit
+        return refused.length > 0; // on a slow machine six polls are within the limit
       };
       await waitUntil('more polls are refused than the limit allows', isTooOften, WAIT_MS);
       for (const error of refused) expect(error).toMatchObject({ code: 'RATE_LIMITED', httpStatus: 429 });
       expect((refused[0] as OpentillError).retryAfterMs).toBeGreaterThan(0);
-      // The same, when the client may wait as it is told to.
+      // With retries, the client waits for the time that the answer names.
       expect(await open().getOrderStatus(taken.orderId)).toBe('INIT');
     });
 
-    it('verifies every callback that came, raw and parsed', () => {
+    it('verifies every received callback, raw and parsed', () => {
       const { receiver, webhookSecret } = under();
       expect(receiver.received.length).toBeGreaterThan(8);
       for (const { text, headers, notifyType, nonce, data } of receiver.received) {

@@ -14,17 +14,17 @@ import { findSecrets, rowsOfWords, type Place, type Secret } from '../src/find-s
 import { CHECKOUT } from '../src/read-markdown.ts';
 import type { GatewayUnderTest } from '../src/start-gateway-under-test.ts';
 
-/** Wrong files are found at the start; a service that got over one must not go on for ever. */
+/** Kills a service that starts despite a wrong file. */
 const STARTS_WITHIN_MS = 120_000;
 
 const text = (name: string, value: string): Secret => ({ name, bytes: Buffer.from(value, 'utf8') });
 
-/** After everything that a gateway went through: no secret is where anybody but its owner could read it. */
+/** Runs after all other tests of the gateway: no secret may have leaked. */
 export function describeSecrets(under: () => GatewayUnderTest): void {
   let own: LocalSecrets;
-  /** What only the keystore knows. */
+  /** Secrets of the keystores. */
   let keys: readonly Secret[];
-  /** Passphrases, and what stands for a person. */
+  /** Passphrases and the operator's token. */
   let passphrases: readonly Secret[];
   let ofMerchants: readonly Secret[];
   let sealing: readonly Secret[];
@@ -72,7 +72,7 @@ export function describeSecrets(under: () => GatewayUnderTest): void {
     ];
   });
 
-  /** What a service says that does not start with such changes of its environment. */
+  /** Output of a service that exits at start because of a changed environment. */
   async function endOf(service: ServiceName, changes: Readonly<Record<string, string>>): Promise<string> {
     const { DATABASE_URL, ...rest } = under().gateway.environmentOf(service);
     const url = 'DATABASE_URL_FILE' in changes ? {} : { DATABASE_URL };
@@ -94,8 +94,8 @@ export function describeSecrets(under: () => GatewayUnderTest): void {
 
   const all = () => [...keys, ...passphrases, ...ofMerchants, ...sealing, ...passwords];
 
-  describe('no secret', () => {
-    it('stands in a log', () => {
+  describe('secrets', () => {
+    it('are in no log', () => {
       const { logs } = under().gateway.directory;
       const places = readdirSync(logs).map((name): Place => ({
         name,
@@ -106,7 +106,7 @@ export function describeSecrets(under: () => GatewayUnderTest): void {
       expect(findSecrets(places, all())).toEqual([]);
     });
 
-    it('stands in the environment or the command line of a process that need not have it', () => {
+    it('are in the environment or command line of no process that does not need them', () => {
       const processOf = (service: ServiceName): Place => {
         const proc = (file: string) =>
           readFileSync(`/proc/${pidOf(service)}/${file}`, 'utf8').replaceAll('\0', '\n');
@@ -115,12 +115,12 @@ export function describeSecrets(under: () => GatewayUnderTest): void {
       const places = SERVICE_NAMES.map(processOf);
       for (const { name, text: shown } of places)
         expect([name, shown]).toEqual([name, expect.stringContaining('HEALTH_PORT')]);
-      // Not even the signer's own: the keystore and its passphrase are files.
+      // Not even in the signer's, which reads keystore and passphrase from files.
       expect(findSecrets(places, [...keys, ...passphrases])).toEqual([]);
       const others = (...having: readonly ServiceName[]) =>
         places.filter(({ name }) => !having.includes(name as ServiceName));
       expect(findSecrets(others('api', 'webhook-sender', 'ops'), sealing)).toEqual([]);
-      expect(findSecrets(others('demo-shop'), ofMerchants)).toEqual([]); // it is the merchant
+      expect(findSecrets(others('demo-shop'), ofMerchants)).toEqual([]); // demo-shop is the merchant
       const held = findSecrets(places, passwords).toSorted();
       expect(held).toEqual(
         [
@@ -141,7 +141,7 @@ export function describeSecrets(under: () => GatewayUnderTest): void {
       );
     });
 
-    it('can be dumped from the signer, or asked of it by a debugger', () => {
+    it('cannot be read from the signer by a core dump or a debugger', () => {
       const proc = (file: string) => readFileSync(`/proc/${pidOf('payout-signer')}/${file}`, 'utf8');
       expect(proc('limits')).toMatch(/^Max core file size +0 +0 /m);
       expect(proc('cmdline').split('\0')).toEqual(
@@ -149,7 +149,7 @@ export function describeSecrets(under: () => GatewayUnderTest): void {
       );
     });
 
-    it('is told by a process that was given one file for another', async () => {
+    it('are not printed by a process that was given a wrong file', async () => {
       const { directory, wallet } = under().gateway;
       const [words, { passphraseFile }] = [wordsFileOf(directory), wallet];
       const swaps: readonly (readonly [ServiceName, string, string])[] = [
@@ -165,15 +165,15 @@ export function describeSecrets(under: () => GatewayUnderTest): void {
       ];
       const places: Place[] = [];
       for (const [service, variable, value] of swaps) {
-        const said = await endOf(service, { [variable]: value });
-        places.push({ name: `${service} with another ${variable}`, text: said });
+        const output = await endOf(service, { [variable]: value });
+        places.push({ name: `${service} with another ${variable}`, text: output });
       }
-      for (const { name, text: told } of places)
-        expect([name, told]).toEqual([name, expect.stringMatching(/"level":"error"/)]);
+      for (const { name, text: output } of places)
+        expect([name, output]).toEqual([name, expect.stringMatching(/"level":"error"/)]);
       expect(findSecrets(places, all())).toEqual([]);
     });
 
-    it('stands in metrics, or in what is answered, whatever is asked', async () => {
+    it('are in no metric and no HTTP answer', async () => {
       const { gateway, merchant } = under();
       const token = read(gateway.directory.operatorTokenFile);
       const ask = async (name: string, url: string, init: RequestInit = {}): Promise<Place> => {
@@ -210,7 +210,7 @@ export function describeSecrets(under: () => GatewayUnderTest): void {
       expect(findSecrets(places, all())).toEqual([]);
     });
 
-    it('stands in the database', async () => {
+    it('are in no table of the database', async () => {
       const db = under().database.kysely;
       const { rows: tables } = await sql<{ name: string }>`
         select format('%I.%I', schemaname, tablename) as name from pg_tables

@@ -14,11 +14,10 @@ const PARTLY_PAID = 'ORDER_PENDING PENDING';
 const CONFIRMING = 'ORDER_PENDING_CONFIRMATION PENDING_CONFIRMATION';
 const PAID = 'ORDER_SUCCESS SUCCESS';
 const CHAIN = 'TRON_TEST';
-/** The devnet's first account, whose key GET /devnet tells everybody. */
+/** The devnet's first account; GET /devnet shows its key. */
 const CUSTOMER = 'TYutY94JEfgZtSByUA9E3RSR1ghfSH5ox1';
 const FEE_LIMIT_SUN = 100_000_000;
 
-/** TRON through a whole gateway: in and out, as a merchant and a customer with TronWeb see it. */
 export function describeTron(under: () => GatewayUnderTest): void {
   const tron = (): TronUnderTest => under().tron!;
 
@@ -42,10 +41,10 @@ export function describeTron(under: () => GatewayUnderTest): void {
   }
 
   async function untilStory({ orderId }: OrderAnswer, story: readonly string[]): Promise<void> {
-    const told = () => under().receiver.story(orderId);
-    const isTold = () => told().length >= story.length;
-    await waitUntil(`${orderId}: ${story.join(', ')}`, isTold, WAIT_MS).catch(() => undefined);
-    expect(told()).toEqual(story); // what came instead says more
+    const received = () => under().receiver.story(orderId);
+    const isComplete = () => received().length >= story.length;
+    await waitUntil(`${orderId}: ${story.join(', ')}`, isComplete, WAIT_MS).catch(() => undefined);
+    expect(received()).toEqual(story); // on a timeout, shows the actual callbacks
   }
 
   const lastOf = ({ orderId }: OrderAnswer) => under().receiver.of(orderId).at(-1)!.data;
@@ -64,14 +63,14 @@ export function describeTron(under: () => GatewayUnderTest): void {
     return answer.txid;
   }
 
-  /** What GET /devnet tells newcomers of TRON. */
+  /** The TRON network in the answer of GET /devnet. */
   async function devnet(): Promise<{ rpcUrl: string; customer: { address: string; privateKey: string } }> {
     const response = await fetch(`${under().gateway.shopUrl}/devnet`);
     const { networks } = (await response.json()) as { networks: { chain: string }[] };
     return networks.find(({ chain }) => chain === CHAIN) as never;
   }
 
-  /** A token transfer by TronWeb as it is, with the key that GET /devnet tells. */
+  /** Sends a token transfer by unmodified TronWeb, with the key of GET /devnet. */
   async function payByTronWeb(to: string, amountBaseUnits: bigint, symbol = 'USDT'): Promise<string> {
     const { rpcUrl, customer } = await devnet();
     expect({ rpcUrl, address: customer.address }).toEqual({ rpcUrl: tron().url, address: CUSTOMER });
@@ -108,7 +107,7 @@ export function describeTron(under: () => GatewayUnderTest): void {
     };
   }
 
-  /** A collection from its payment to the last callback, held against what the chain itself says. */
+  /** Compares all callbacks of a collection with the chain. */
   async function payAndLook(
     fields: Readonly<Record<string, string>>,
     shown: string,
@@ -119,7 +118,7 @@ export function describeTron(under: () => GatewayUnderTest): void {
     await untilStory(collection, [CREATED, CONFIRMING, PAID]);
     const transaction = await transactionOf(collection, txid, shown);
     const callbacks = under().receiver.of(collection.orderId);
-    expect(callbacks.flatMap(({ problems }) => problems)).toEqual([]); // signatures, by both schemes
+    expect(callbacks.flatMap(({ problems }) => problems)).toEqual([]); // of both signature schemes
     const [, confirming, paid] = callbacks.map(({ data }) => data);
     expect(confirming!.transaction).toMatchObject({ ...transaction, status: 'PENDING' });
     expect(paid).toMatchObject({ status: 'SUCCESS', amount: shown, actualAmount: shown });
@@ -131,7 +130,7 @@ export function describeTron(under: () => GatewayUnderTest): void {
   }
 
   describe('on TRON', () => {
-    it('a collection goes from order to signed callbacks, paid through the shop or by TronWeb', async () => {
+    it('completes collections paid through the shop and by TronWeb', async () => {
       await Promise.all([
         payAndLook({ amount: '12.5' }, '12.50', payThroughShop),
         payAndLook({ amount: '0.010001', symbol: 'USDC' }, '0.010001', async ({ address }) =>
@@ -140,7 +139,7 @@ export function describeTron(under: () => GatewayUnderTest): void {
       ]);
     });
 
-    it('part of it, more than it, the wrong token and a transfer that failed are what they are', async () => {
+    it('handles partial payments, overpayment, a wrong token and a failed transfer', async () => {
       const inParts = async (): Promise<void> => {
         const collection = await order();
         await tron().pay({ to: collection.address, amount: '40' });
@@ -155,12 +154,12 @@ export function describeTron(under: () => GatewayUnderTest): void {
       };
       const otherwise = async (): Promise<void> => {
         const collection = await order();
-        const failed = await payByTronWeb(collection.address, 10n ** 30n); // nobody has so much
+        const failed = await payByTronWeb(collection.address, 10n ** 30n); // above the balance
         await tron().pay({ to: collection.address, amount: '100', symbol: 'USDC' });
         const txid = await payByTronWeb(collection.address, tron().baseUnits('USDT', '100'));
         await untilStory(collection, [CREATED, CONFIRMING, PAID]);
         expect(lastOf(collection)).toMatchObject({ actualAmount: '100.00', transaction: { txid } });
-        await tron().mined(failed); // it is in a block, for all that
+        await tron().mined(failed); // the failed transaction is in a block
         const transfers = async () =>
           under()
             .database.kysely.selectFrom('transfer as t')
@@ -179,7 +178,7 @@ export function describeTron(under: () => GatewayUnderTest): void {
       await Promise.all([inParts(), otherwise()]);
     });
 
-    it('a payment that a fork drops is taken back, and counts when it comes again', async () => {
+    it('reverts a payment that a fork drops, and counts the repeated payment', async () => {
       const collection = await order();
       await tron().control('pause');
       await tron().pay({ to: collection.address, amount: '100' });
@@ -194,7 +193,7 @@ export function describeTron(under: () => GatewayUnderTest): void {
       expect(lastOf(collection)).toMatchObject({ actualAmount: '100.00', transaction: { txid } });
     });
 
-    it('a payout arrives, told at each step; nobody is paid who may not be', async () => {
+    it('completes a payout with callbacks, and rejects forbidden receivers', async () => {
       const receiver = utils.accounts.generateAccount().address.base58;
       const { address: deposit } = await order();
       const { tronHotWallet, evmHotWallet } = under().gateway.wallet;
@@ -222,13 +221,13 @@ export function describeTron(under: () => GatewayUnderTest): void {
       });
     });
 
-    it('operators see who reads it, and find its books equal to the chain', async () => {
+    it('shows operators the scanner, and a ledger equal to the chain', async () => {
       const { out } = await runOpentill(under().gateway, ['chain', 'list']);
       expect(out).toMatch(/TRON_TEST.*scanner-tron/);
       let last: CommandResult = { code: -1, out: '', errors: '' };
       const reconcile = ['reconcile', '--chain', CHAIN];
       const areEqual = async () => (last = await runOpentill(under().gateway, reconcile)).code === 0;
-      // What the last one says tells more.
+      // On a timeout, the next assertion shows the differences.
       await waitUntil('ledger and chain are equal', areEqual, WAIT_MS).catch(() => undefined);
       const { code, out: found, errors } = last;
       expect({ code, errors, differences: found.match(/ DIFF .*/g) }).toEqual({

@@ -807,7 +807,7 @@ describe('the checks of the books see', () => {
     [
       'a balance that its postings do not make',
       `update ledger_account set balance = balance + 1 where kind = 'MERCHANT'`,
-      /its postings make/,
+      /its postings sum to/,
     ],
     [
       'a posting without its counterpart',
@@ -857,12 +857,12 @@ describe('the checks of the books see', () => {
     [
       'a callback that says something else',
       `update notification set data = replace(data, 'SUCCESS', 'EXPIRED') where notify_type = 'ORDER_SUCCESS'`,
-      /says what no notification says/,
+      /equals no notification/,
     ],
     [
       'callbacks in the wrong order',
       `update notification set sequence = 100 - sequence`,
-      /came after a newer one/,
+      /arrived after a newer one/,
     ],
     [
       'a callback that never went out',
@@ -872,7 +872,7 @@ describe('the checks of the books see', () => {
     [
       'an order that became SUCCESS unheard',
       `update orders set status = 'SUCCESS', actual_amount = null where status = 'EXPIRED'`,
-      /is SUCCESS, and nobody was told/,
+      /is SUCCESS without a callback/,
     ],
   ])('%s', async (_what, tampering, words) => {
     expect(await problemsAfter(tampering)).toContainEqual(expect.stringMatching(words));

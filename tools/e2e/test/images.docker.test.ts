@@ -3,17 +3,12 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CHECKOUT } from '../src/read-markdown.ts';
 
-/*
- * deploy/Dockerfile, by the image of one service: what is in it and what is not, how it ends, and that two builds of the
- * same sources are the same.
- */
-
 interface ImageFacts {
   readonly Size: number;
   readonly RootFS: { readonly Layers: readonly string[] };
   readonly Config: {
     readonly User: string;
-    /** The builder without BuildKit writes the step before down here, which has a time. */
+    /** The builder without BuildKit stores the previous step here, which contains a time. */
     readonly Image?: string;
     readonly Entrypoint: readonly string[];
     readonly Healthcheck?: { readonly Test: readonly string[] };
@@ -40,7 +35,7 @@ const BUILD_TIMEOUT_MS = 1_200_000;
 const OVER_BASE_MAX_MIB = 40;
 const run = promisify(execFile);
 
-/** BuildKit where the engine's client has it; without it the old builder must do. */
+/** Uses BuildKit if the engine's client has it. */
 async function buildEnvironment(): Promise<NodeJS.ProcessEnv> {
   const hasBuildKit = await run('docker', ['buildx', 'version']).then(
     () => true,
@@ -66,7 +61,7 @@ async function inImage(image: string, script: string): Promise<string> {
 
 beforeAll(async () => {
   await run('docker', ['info']).catch(() => {
-    throw new Error('This test needs a Docker engine that answers: none is here.');
+    throw new Error('This test needs a running Docker engine. Start one, or skip the test.');
   });
   await build(IMAGES[0], '--build-arg', `SERVICE=${SERVICE}`);
 }, BUILD_TIMEOUT_MS);
@@ -75,7 +70,7 @@ afterAll(async () => {
   await run('docker', ['image', 'rm', '--force', ...IMAGES]).catch(() => undefined);
 });
 
-test('holds built JavaScript with its own production packages, and nothing to build or test it', async () => {
+test('the image has built code with production packages, and no build or test files', async () => {
   const packages = (await inImage(IMAGES[0], 'ls /app/node_modules/.pnpm')).split('\n');
   const names = packages.map((name) => name.replace(/@(file|[0-9]).*/, ''));
   expect(names).toEqual(expect.arrayContaining(['@opentill+scanner', '@opentill+chain-evm', 'ethers', 'pg']));
@@ -99,7 +94,7 @@ test('holds built JavaScript with its own production packages, and nothing to bu
   expect(await find(`-user 1000 -o -perm -o+w -not -type l`)).toBe('');
 });
 
-test('has a bill of materials of exactly what is installed', async () => {
+test('the image has a bill of materials of exactly the installed packages', async () => {
   const bill = JSON.parse(await inImage(IMAGES[0], 'cat /app/sbom.cdx.json')) as Bill;
   expect(bill).toMatchObject({
     bomFormat: 'CycloneDX',
@@ -113,7 +108,7 @@ test('has a bill of materials of exactly what is installed', async () => {
   const installed = (await inImage(IMAGES[0], read)).trim().split('\n');
   expect([...new Set(listed)].sort()).toEqual([...new Set(installed)].sort());
   expect(installed.length).toBeGreaterThan(50);
-  // Each is there for something that leads to the app.
+  // The app needs each package, directly or indirectly.
   const dependsOn = new Map(bill.dependencies.map((one) => [one.ref, one.dependsOn]));
   const reached = new Set([bill.metadata.component['bom-ref']]);
   for (const ref of reached) for (const next of dependsOn.get(ref) ?? []) reached.add(next);
@@ -126,7 +121,7 @@ test('has a bill of materials of exactly what is installed', async () => {
     });
 });
 
-test('is small, is nobody, answers for its health, and takes signals itself', async () => {
+test('the image is small, unprivileged and has a health check', async () => {
   const { Size, Config } = await inspect(IMAGES[0]);
   expect((Size - (await inspect(BASE_IMAGE)).Size) / 1024 ** 2).toBeLessThan(OVER_BASE_MAX_MIB);
   expect(Config).toMatchObject({
@@ -140,10 +135,10 @@ test('is small, is nobody, answers for its health, and takes signals itself', as
   });
 });
 
-describe('without a writable disk and without rights', () => {
+describe('without a writable disk and without privileges', () => {
   const locked = ['run', '--rm', '--read-only', '--cap-drop', 'ALL', '--network', 'none'];
 
-  test('a service says what its environment lacks, and ends as one that the operator must mend', async () => {
+  test('a service names missing variables and exits with 1', async () => {
     const failed = await run('docker', [...locked, IMAGES[0]]).catch(
       (error: { code: number; stdout: string }) => error,
     );
@@ -154,7 +149,7 @@ describe('without a writable disk and without rights', () => {
   });
 
   test(
-    'a command runs, has no health to ask for, and is found by its name',
+    'a command runs by its name and has no health check',
     async () => {
       await build(IMAGES[2], '--target', 'command', '--build-arg', 'SERVICE=cli');
       expect((await run('docker', [...locked, IMAGES[2], '--help'])).stdout).toMatch(/setup .*migrations/);
@@ -168,7 +163,7 @@ describe('without a writable disk and without rights', () => {
 });
 
 test(
-  'says which service is missing, or unknown',
+  'the build fails for a missing or unknown service',
   async () => {
     await expect(build(IMAGES[1])).rejects.toThrow(/set --build-arg SERVICE/);
     await expect(build(IMAGES[1], '--build-arg', 'SERVICE=nothing')).rejects.toThrow(
@@ -179,7 +174,7 @@ test(
 );
 
 test(
-  'built again from nothing, it is the same: every layer, and what it says of itself',
+  'a build without cache produces the same layers and configuration',
   async () => {
     await build(IMAGES[1], '--no-cache', '--build-arg', `SERVICE=${SERVICE}`);
     const [first, again] = [await inspect(IMAGES[0]), await inspect(IMAGES[1])];
