@@ -59,7 +59,7 @@ export const PAYOUT_DOCTORINGS: readonly Doctoring[] = [
     isNamed: /the payout is missing/,
   },
   {
-    name: 'the hot wallet holds less than the ledger says',
+    name: 'the hot wallet holds less than the ledger',
     doctor: (facts) =>
       withHotWallet(facts, {
         balances: new Map([...facts.hotWallet.balances].map(([asset, held]) => [asset, held - 1n])),

@@ -77,27 +77,27 @@ it.each([...DOCTORINGS, ...PAYOUT_DOCTORINGS].map((one) => [one.name, one] as co
 );
 
 it('accepts callbacks of a reorganised order only after a reorganisation', () => {
-  const told = withStory(rightFacts(), [
+  const changed = withStory(rightFacts(), [
     'INIT',
     'PENDING_CONFIRMATION',
     'INIT',
     'PENDING_CONFIRMATION',
     'SUCCESS',
   ]);
-  expect(findChaosProblems(told).join('\n')).toMatch(/order-0: its callbacks are/);
-  const terms = told.terms.map((one) => ({ ...one, reorganised: true }));
-  expect(findChaosProblems({ ...told, terms })).toEqual([]);
+  expect(findChaosProblems(changed).join('\n')).toMatch(/order-0: its callbacks are/);
+  const terms = changed.terms.map((one) => ({ ...one, reorganised: true }));
+  expect(findChaosProblems({ ...changed, terms })).toEqual([]);
 });
 
 it('accepts callbacks of a reorganised payout only after a reorganisation', () => {
-  const told = withStory(
+  const changed = withStory(
     rightFacts(),
     ['INIT', 'PENDING', 'PENDING_CONFIRMATION', 'PENDING', 'PENDING_CONFIRMATION', 'SUCCESS'],
     PAID,
   );
-  expect(findChaosProblems(told).join('\n')).toMatch(/out-0: the callbacks of the payout are/);
-  const payouts = told.payouts.map((one) => ({ ...one, reorganised: true }));
-  expect(findChaosProblems({ ...told, payouts })).toEqual([]);
+  expect(findChaosProblems(changed).join('\n')).toMatch(/out-0: the callbacks of the payout are/);
+  const payouts = changed.payouts.map((one) => ({ ...one, reorganised: true }));
+  expect(findChaosProblems({ ...changed, payouts })).toEqual([]);
 });
 
 it('accepts a missing callback that was superseded after three failures', () => {

@@ -16,7 +16,7 @@ export function findOrderProblems(facts: ChaosFacts): string[] {
     ...findTransferProblems(facts),
     ...terms.flatMap((one) => {
       const row = rows.get(one.orderId);
-      if (row === undefined) return [`${one.orderId}: the order is gone`];
+      if (row === undefined) return [`${one.orderId}: the order is missing`];
       return [...findStateProblems(facts, one, row), ...findUnmatchedProblems(facts, one, row)];
     }),
   ];
