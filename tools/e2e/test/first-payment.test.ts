@@ -37,7 +37,7 @@ const CONFIRMING = 'ORDER_PENDING_CONFIRMATION PENDING_CONFIRMATION';
 const PAID = 'ORDER_SUCCESS SUCCESS';
 const EXPIRED = 'ORDER_EXPIRED EXPIRED';
 const CONFIRMATIONS = 3;
-/** Of the local profile's policy. */
+/** From the local profile's policy. */
 const COLD_ADDRESS = '0xa0Ee7A142d267C1f36714E4a8F75612F20a79720';
 
 vi.setConfig({ testTimeout: TEST_LIMIT_MS, hookTimeout: TEST_LIMIT_MS });
@@ -81,16 +81,15 @@ async function payThroughShop(body: Readonly<Record<string, string>>): Promise<s
   return ((await response.json()) as { txid: string }).txid;
 }
 
-/** Waits for an order's callbacks to be exactly these. */
+/** Waits until the order's callbacks are exactly `story`. */
 async function untilStory({ orderId }: OrderAnswer, story: readonly string[]): Promise<void> {
-  const told = () => test.receiver.story(orderId);
-  await waitUntil(`${orderId}: ${story.join(', ')}`, () => told().length >= story.length, WAIT_MS).catch(
-    () => undefined, // what came instead says more
-  );
-  expect(told()).toEqual(story);
+  const received = () => test.receiver.story(orderId);
+  const isComplete = () => received().length >= story.length;
+  await waitUntil(`${orderId}: ${story.join(', ')}`, isComplete, WAIT_MS).catch(() => undefined);
+  expect(received()).toEqual(story); // on a timeout, shows the actual callbacks
 }
 
-/** Waits for an order's last callback to be this one, whatever came before. */
+/** Waits until the order's last callback is `last`. */
 async function untilLast({ orderId }: OrderAnswer, last: string): Promise<ReceivedCallback> {
   await waitUntil(`${orderId}: ${last}`, () => test.receiver.story(orderId).at(-1) === last, WAIT_MS).catch(
     () => undefined,
@@ -137,7 +136,7 @@ async function untilUnmatched(collection: OrderAnswer, reason: string): Promise<
   );
 }
 
-/** What a callback and GET status must show of a mined payment, computed from the chain alone. */
+/** The transaction that a callback and GET status must show, computed only from the chain. */
 async function transactionOf(chain: ChainUnderTest, collection: OrderAnswer, txid: string, amount: string) {
   const mined = await chain.mined(txid);
   return {
@@ -162,7 +161,7 @@ describe('a collection', () => {
     ['BSC_TEST', 'USDT', '1.000000000000000001', '1.000000000000000001', 'raw'],
     ['BSC_TEST', 'USDC', '250', '250.00', 'shop'],
   ] as const)(
-    'on %s in %s of %s goes from order to signed callbacks, amounts exact',
+    'on %s in %s of %s completes with signed callbacks and exact amounts',
     async (chainName, symbol, amount, shown, way) => {
       const chain = test.chains[chainName as EvmDevnetChain];
       const askedAt = Math.floor(Date.now() / 1000);
@@ -226,7 +225,7 @@ describe('a collection', () => {
     },
   );
 
-  /** As a wallet does that knows nothing of the gateway: own nonce, signed, raw. */
+  /** Pays like an independent wallet: with its own nonce, as a raw transaction. */
   async function payWithOwnNonce(
     chain: ChainUnderTest,
     { address, symbol, amount }: OrderAnswer,
@@ -237,7 +236,7 @@ describe('a collection', () => {
     return sendTransaction({ rpcUrl: chain.rpcUrl, fromKey: privateKey, to: chain.contractOf(symbol), data });
   }
 
-  it('was received by the demo shop as well, verified', async () => {
+  it('sends verifiable callbacks to the demo shop', async () => {
     const collection = await order(eth);
     await untilStory(collection, [CREATED]);
     let received: readonly unknown[] = [];
@@ -246,12 +245,12 @@ describe('a collection', () => {
       received = (await response.json()) as readonly unknown[];
       return received.length > 0;
     };
-    await waitUntil('the shop has it too', isThere, WAIT_MS);
-    // The newest first; one that was answered late comes again.
+    await waitUntil('the shop has the callback', isThere, WAIT_MS);
+    // The newest is first. A callback that was answered late is repeated.
     expect(received.at(-1)).toMatchObject({ verified: true, notifyType: 'ORDER_PENDING', repeats: 0 });
   });
 
-  it('asked for twice is one order with one address', async () => {
+  it('is created once for repeated requests, and answers 409 to other terms', async () => {
     const fields = { orderId: test.newOrderId(), amount: '5', symbol: 'USDT', chain: 'ETH_SEPOLIA' };
     const answers = await Promise.all(
       Array.from({ length: 4 }, () => test.merchant.createCollection(fields)),
@@ -263,8 +262,8 @@ describe('a collection', () => {
   });
 });
 
-describe('what customers do', () => {
-  it('in parts: each part is told, the last one covers', async () => {
+describe('payments of a collection', () => {
+  it('reports each partial payment, and SUCCESS after the last one', async () => {
     const collection = await order(eth);
     await eth.pay({ to: collection.address, amount: '40' });
     await untilStory(collection, [CREATED, PARTLY_PAID]);
@@ -284,7 +283,7 @@ describe('what customers do', () => {
     });
   });
 
-  it('in three payments of one block: one callback that it is covered', async () => {
+  it('sends one confirmation callback for three payments of one block', async () => {
     const collection = await order(eth);
     await eth.mineByHand();
     for (const amount of ['30', '30', '40']) await eth.pay({ to: collection.address, amount });
@@ -294,7 +293,7 @@ describe('what customers do', () => {
     expect(lastOf(collection).actualAmount).toBe('100.00');
   });
 
-  it('too much, and again afterwards', async () => {
+  it('counts an overpayment, and records a payment after SUCCESS as unmatched', async () => {
     const collection = await order(bsc);
     await bsc.pay({ to: collection.address, amount: '120.5' });
     await untilStory(collection, [CREATED, CONFIRMING, PAID]);
@@ -308,7 +307,7 @@ describe('what customers do', () => {
     expect(test.receiver.story(collection.orderId)).toEqual([CREATED, CONFIRMING, PAID]);
   });
 
-  it('the wrong token, and on the other chain: recorded, not taken for a payment', async () => {
+  it('records a wrong token and a wrong chain as unmatched', async () => {
     const collection = await order(eth);
     await eth.pay({ to: collection.address, amount: '100', symbol: 'USDC' });
     await bsc.pay({ to: collection.address, amount: '100' });
@@ -325,11 +324,11 @@ describe('what customers do', () => {
   });
 });
 
-describe('expiry, by the time of the chain', () => {
-  /** Longer than all that is done before the chain's time jumps over it, on any machine. */
+describe('expiry by the chain time', () => {
+  /** Longer than the steps before the chain's time jumps over it, on any machine. */
   const LIFETIME_SECONDS = 300;
 
-  it('of orders that nobody paid, paid in part, paid in time but verified late, and paid too late', async () => {
+  it('expires unpaid and underpaid orders, but none paid in time and verified late', async () => {
     const expiresIn = (await bsc.secondsAhead()) + LIFETIME_SECONDS;
     const [unpaid, partly, justInTime] = await Promise.all(
       Array.from({ length: 3 }, () => order(bsc, { expiresIn })),
@@ -369,7 +368,7 @@ describe('expiry, by the time of the chain', () => {
     expect((await test.merchant.getOrderStatus(unpaid!.orderId)).data).toEqual({ status: 'EXPIRED' });
   });
 
-  it('spares a payment that was in time once, whatever a reorganisation made of it since', async () => {
+  it('credits a payment that was in time before and after a reorganisation', async () => {
     await bsc.mineByHand();
     const collection = await order(bsc, { expiresIn: (await bsc.secondsAhead()) + LIFETIME_SECONDS });
     const txid = await bsc.pay({ to: collection.address, amount: '100' });
@@ -391,7 +390,7 @@ describe('expiry, by the time of the chain', () => {
 
 describe('reorganisations', () => {
   const DEPTHS = Array.from({ length: 10 }, (_, index) => index + 1);
-  /** Blocks between two stories, so that none reaches into the one before it. */
+  /** Blocks between two tests, so that a reorganisation does not reach into the earlier one. */
   const APART = 12;
 
   beforeAll(async () => {
@@ -408,7 +407,7 @@ describe('reorganisations', () => {
     readonly account: number;
   }
 
-  /** Three orders, paid in one block by three customers, with `above` blocks on top. */
+  /** Three orders, paid in one block by three customers, followed by `above` blocks. */
   async function threePaid(chain: ChainUnderTest, above: number): Promise<readonly [Story, Story, Story]> {
     await chain.mine(APART);
     const stories: Story[] = [];
@@ -421,7 +420,7 @@ describe('reorganisations', () => {
     return stories as unknown as readonly [Story, Story, Story];
   }
 
-  /** Another payment in place of one: the same customer and nonce, so that only one of them can be mined. */
+  /** A payment with the same customer and nonce, so that only one of the two can be mined. */
   async function replacementOf(chain: ChainUnderTest, { raw, account, collection }: Story): Promise<string> {
     const amount = chain.baseUnits('USDT', '100.5');
     return signTransaction({
@@ -433,7 +432,7 @@ describe('reorganisations', () => {
     });
   }
 
-  /** Drops the first payment, mines the second in another block, and another payment instead of the third. */
+  /** Drops the first payment, moves the second to another block, and replaces the third by another payment. */
   async function reorganise(chain: ChainUnderTest, depth: number, stories: readonly [Story, Story, Story]) {
     const [, moved, replaced] = stories;
     const replacement = await replacementOf(chain, replaced);
@@ -508,7 +507,7 @@ describe('reorganisations', () => {
     const state = async () =>
       (await Promise.all(stories.map(({ collection }) => transfersTo(collection)))).flat();
     await waitUntil(
-      'all is settled',
+      'all transfers are settled',
       async () => {
         const transfers = await state();
         return transfers.every(
@@ -523,7 +522,7 @@ describe('reorganisations', () => {
       { tx_hash: replaced.txid, state: 'ORPHANED', booked: false, credited: true },
       { tx_hash: replacementTxid, state: 'VERIFIED', booked: true, credited: false },
     ]);
-    // What the merchant was told stays told: SUCCESS is for good, and the incident is the operator's.
+    // SUCCESS is final: the merchant gets no further callback, and the operator handles the incident.
     expect(stories.map(({ collection }) => test.receiver.story(collection.orderId))).toEqual(ends);
     for (const { collection } of stories) {
       expect(await orderRow(collection)).toMatchObject({
@@ -563,7 +562,7 @@ describe('reorganisations', () => {
       .execute();
   }
 
-  /** Waits until the scanner has verified all that can be verified. */
+  /** Waits until the scanner has verified the block at the crediting depth. */
   async function untilRead(chain: ChainUnderTest): Promise<void> {
     const head = await chain.head();
     await waitUntil(
@@ -581,14 +580,14 @@ describe('reorganisations', () => {
   }
 
   it.each(DEPTHS)(
-    'of depth %d: payments dropped, moved and replaced, before and after SUCCESS',
+    'of depth %d handle dropped, moved and replaced payments before and after SUCCESS',
     async (depth) => {
       const sides = await Promise.allSettled([beforeSuccess(eth, depth), afterSuccess(bsc, depth)]);
       for (const side of sides) if (side.status === 'rejected') throw side.reason;
     },
   );
 
-  it('by a head that goes backwards first, as behind a load balancer', async () => {
+  it('are detected when the head moves backwards, as behind a load balancer', async () => {
     await eth.mine(APART);
     const collection = await order(eth);
     const snapshot = await takeSnapshot(eth.rpcUrl);
@@ -612,10 +611,10 @@ describe('reorganisations', () => {
 
 describePayouts(() => test);
 describeTron(() => test);
-/** Begun before the pages and looked at after them: two confirmed transactions take their time. */
+/** Started before the tests of pages and checked after them, because a sweep needs two confirmed transactions. */
 let swept: { readonly address: string } | undefined;
 
-it('a run of sweeps begins when an operator asks for it', async () => {
+it('accepts a sweep run requested by an operator', async () => {
   swept = await test.database.kysely
     .selectFrom('deposit_balance as b')
     .innerJoin('orders as o', 'o.order_pk', 'b.order_pk')
@@ -632,17 +631,17 @@ it('a run of sweeps begins when an operator asks for it', async () => {
 describeCheckout(() => test);
 describeSdk(() => test);
 
-describe('the pages', () => {
+describe('pages', () => {
   let browser: BrowserUnderTest;
 
   beforeAll(async () => {
     browser = await openBrowser();
-  }, 300_000); // holds the installation of a browser
+  }, 300_000); // may install a browser
   afterAll(async () => {
     await browser?.close();
   });
 
-  it('of the checkout follow a payment by themselves, from waiting to thanks', async () => {
+  it('the checkout follows a payment from waiting to "Thank you" by itself', async () => {
     const description = 'Hoodie, size <M> & a "sticker"';
     const collection = await order(eth, { description, returnUrl: test.gateway.shopUrl });
     const view = await browser.open(collection.paymentUrl!);
@@ -682,7 +681,7 @@ describe('the pages', () => {
     await page.close();
   });
 
-  it('of the checkout say so when a link is wrong or an order has expired', async () => {
+  it('the checkout explains an invalid link and an expired order', async () => {
     const collection = await order(bsc);
     const wrong = await browser.open(collection.paymentUrl!.replace(/sign=..../, 'sign=beef'));
     expect(await wrong.page.innerText('main')).toContain('This payment link is not valid');
@@ -706,7 +705,7 @@ describe('the pages', () => {
     await Promise.all([wrong.page.close(), view.page.close()]);
   });
 
-  it('of the shop: choose, pay from the devnet wallet, see the success come in', async () => {
+  it('the demo shop sells a product paid from the devnet wallet', async () => {
     const view = await browser.open(test.gateway.shopUrl);
     const { page } = view;
     await view.keepPicture('shop-1-window');
@@ -727,7 +726,7 @@ describe('the pages', () => {
     await page.close();
   });
 
-  it('of the documentation open', async () => {
+  it('the API reference opens', async () => {
     const view = await browser.open(`${test.gateway.apiUrl}/docs`);
     expect(await view.page.innerText('body')).toContain('createCollection');
     await view.keepPicture('docs');
@@ -736,7 +735,7 @@ describe('the pages', () => {
   });
 });
 
-it('what was paid is in cold storage by then, told of, and explained by the books', async () => {
+it('sweeps a deposit to cold storage with a callback and a reconciled ledger', async () => {
   const { address } = swept!;
   const collects = () =>
     test.receiver.received.flatMap(({ notifyType, data }) => {
@@ -744,8 +743,8 @@ it('what was paid is in cold storage by then, told of, and explained by the book
       const isIt = notifyType === 'COLLECT_SUCCESS' && collect.transaction?.from.toLowerCase() === address;
       return isIt ? [collect] : [];
     });
-  await waitUntil('the shop is told', () => Promise.resolve(collects().length > 0), WAIT_MS);
-  // What came to it meanwhile may have left with it.
+  await waitUntil('COLLECT_SUCCESS arrives', () => Promise.resolve(collects().length > 0), WAIT_MS);
+  // The sweep may include later deposits to the address.
   const { amount } = await test.database.kysely
     .selectFrom('deposit_balance')
     .select('swept as amount')
@@ -753,8 +752,11 @@ it('what was paid is in cold storage by then, told of, and explained by the book
     .where('symbol', '=', 'USDT')
     .executeTakeFirstOrThrow();
   const shown = collects()[0]!.collectAmount;
-  const told = collects().reduce((sum, { collectAmount }) => sum + bsc.baseUnits('USDT', collectAmount), 0n);
-  expect(told).toBe(amount);
+  const reported = collects().reduce(
+    (sum, { collectAmount }) => sum + bsc.baseUnits('USDT', collectAmount),
+    0n,
+  );
+  expect(reported).toBe(amount);
   expect(collects()[0]).toEqual({
     collectAmount: shown,
     fee: '0',
@@ -771,24 +773,24 @@ it('what was paid is in cold storage by then, told of, and explained by the book
   expect(await bsc.balance('USDT', address)).toBe(0n);
   expect(await bsc.balance('USDT', COLD_ADDRESS)).toBeGreaterThanOrEqual(amount);
   await waitUntil(
-    'nothing is unexplained',
+    'reconcile finds no difference',
     async () => (await runOpentill(test.gateway, ['reconcile', '--chain', bsc.chain])).code === 0,
     WAIT_MS,
   );
 });
 
-it('at the end the books balance, agree with the chains, and every callback came, in order, signed', async () => {
+it('leaves a balanced ledger equal to the chains, and all callbacks delivered in order', async () => {
   expect(await test.findProblems()).toEqual([]);
 });
 
-describe('the checks of the books see', () => {
+describe('check-books detects', () => {
   class Undone extends Error {}
 
-  /** What the checks say of a database that was tampered with, and put right again. */
+  /** Runs the checks on a tampered database, and rolls the change back. */
   async function problemsAfter(tampering: string): Promise<string[]> {
     let problems: string[] = [];
     const undone = test.database.kysely.transaction().execute(async (tx) => {
-      // As the owner, with the triggers asleep that would refuse.
+      // Disables triggers, which would reject the change.
       await sql`set local session_replication_role = replica`.execute(tx);
       await sql.raw(tampering).execute(tx);
       problems = [
@@ -805,7 +807,7 @@ describe('the checks of the books see', () => {
 
   it.each([
     [
-      'a balance that its postings do not make',
+      'a balance that differs from its postings',
       `update ledger_account set balance = balance + 1 where kind = 'MERCHANT'`,
       /its postings sum to/,
     ],
@@ -825,7 +827,7 @@ describe('the checks of the books see', () => {
       /on chain, 0 in the ledger/,
     ],
     [
-      'an order credited with more than came',
+      'an order credited with more than was paid',
       `update orders set actual_amount = actual_amount + 1 where status = 'SUCCESS'`,
       /is SUCCESS with/,
     ],
@@ -840,12 +842,12 @@ describe('the checks of the books see', () => {
       /landed 2 times/,
     ],
     [
-      'a payout that delivered something else',
+      'a payout that delivered another amount',
       `update own_transaction_fate set delivered = delivered - 1 where delivered > 0`,
       /is SUCCESS with 25025\d*, and delivered 25024/,
     ],
     [
-      'a nonce that nothing used',
+      'an unused nonce',
       `update wallet_nonce n set nonce = nonce + 1 where nonce = (select max(nonce) from wallet_nonce m where m.chain = n.chain)`,
       /nonces of 0x\w+ on \w+: \d+ of/,
     ],
@@ -855,7 +857,7 @@ describe('the checks of the books see', () => {
       /hot wallet, \w+ USDT: \d+ on chain/,
     ],
     [
-      'a callback that says something else',
+      'a callback that differs from its notification',
       `update notification set data = replace(data, 'SUCCESS', 'EXPIRED') where notify_type = 'ORDER_SUCCESS'`,
       /equals no notification/,
     ],
@@ -865,12 +867,12 @@ describe('the checks of the books see', () => {
       /arrived after a newer one/,
     ],
     [
-      'a callback that never went out',
+      'a callback that was not delivered',
       `update delivery set state = 'PENDING' where event_id = (select min(event_id::text)::uuid from delivery)`,
       /is PENDING/,
     ],
     [
-      'an order that became SUCCESS unheard',
+      'an order that became SUCCESS without a callback',
       `update orders set status = 'SUCCESS', actual_amount = null where status = 'EXPIRED'`,
       /is SUCCESS without a callback/,
     ],
@@ -879,6 +881,6 @@ describe('the checks of the books see', () => {
   });
 });
 
-// Last, because it leaves a ruin.
+// Last, because the attackers leave forged data.
 describeAttackers(() => test);
 describeSecrets(() => test);

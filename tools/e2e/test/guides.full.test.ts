@@ -18,10 +18,8 @@ import { CHECKOUT } from '../src/read-markdown.ts';
 import { prepareAnotherMachine, type AnotherMachine } from '../src/restored-gateway.ts';
 import { startGatewayUnderTest, type GatewayUnderTest } from '../src/start-gateway-under-test.ts';
 
-/*
- * What the guides tell people to type, as it stands there, on a gateway to which happens what the guides are about. Words in
- * capitals are filled in from what the commands before have shown.
- */
+// Runs the guides' commands unchanged on a gateway in the state that the guide describes. Words in capitals are replaced
+// by values from the output of earlier commands.
 
 const FIRST_PAYMENT = 'deploy/guides/first-payment.md';
 const MAINNET = 'deploy/guides/going-to-mainnet.md';
@@ -65,7 +63,7 @@ interface Ran {
   readonly errors: string;
 }
 
-/** At the checkout a command finds the gateway as that of `npm start` is found, elsewhere by its operator's environment. */
+/** In the checkout, commands find the gateway by its state directory; elsewhere by the operator's environment. */
 function environment(cwd: string): NodeJS.ProcessEnv {
   const PATH = `${join(folder, 'bin')}:${process.env['PATH'] ?? ''}`;
   const operator = machine?.operatorEnvironment ?? under.gateway.operatorEnvironment;
@@ -91,7 +89,7 @@ async function attempt(commands: string, cwd = folder): Promise<Ran> {
   return { code, out, errors };
 }
 
-/** Runs what stands there; what it printed. */
+/** Returns standard output. */
 async function run(commands: string, cwd = folder): Promise<string> {
   const { code, out, errors } = await attempt(commands, cwd);
   expect({ commands, code, errors: code === 0 ? '' : errors + out }).toEqual({
@@ -102,7 +100,7 @@ async function run(commands: string, cwd = folder): Promise<string> {
   return out;
 }
 
-/** A terminal: it stays where its commands have gone. */
+/** A terminal that keeps its working directory between commands. */
 function openTerminal(cwd: string) {
   return {
     cwd: () => cwd,
@@ -115,14 +113,14 @@ function openTerminal(cwd: string) {
   };
 }
 
-/** One that is opened for a block: in the checkout if the sentence before says so, else as it opens, at home. */
+/** Opens a terminal for a block: in the checkout if the sentence before the block requires it, otherwise in `folder`. */
 function openTerminalFor(document: string, mark: string) {
   const [before = ''] = readFileSync(join(CHECKOUT, document), 'utf8').split(`<!-- test:${mark} -->`);
   const sentence = before.trimEnd().split('\n\n').at(-1) ?? '';
   return openTerminal(/\bin the\s+checkout\b/.test(sentence) ? CHECKOUT : folder);
 }
 
-/** The lines of a block, one after the other, with what the ones before have shown in the places of its capitals. */
+/** Returns a function that runs the next line of a block. It throws if that line does not start with `begins`. */
 function linesOf(document: string, mark: string) {
   const lines = book.take(document, mark).flatMap(commandLines);
   return async (begins: string, words: Readonly<Record<string, string>> = {}, more = ''): Promise<string> => {
@@ -141,7 +139,7 @@ function fill(text: string, words: Readonly<Record<string, string>>): string {
   }, text);
 }
 
-/** The first word of the line of a table that has all of these. */
+/** Returns the first word of the line of a table that contains all words of `having`. */
 function idIn(table: string, ...having: readonly string[]): string {
   const line = table.split('\n').find((one) => having.every((word) => one.includes(word)));
   if (line === undefined) throw new Error(`no line has ${having.join(', ')}:\n${table}`);
@@ -172,10 +170,10 @@ async function untilStatus({ orderId }: { orderId: string }, status: string): Pr
   expect([orderId, await statusOf()]).toEqual([orderId, status]);
 }
 
-describe('the first payment', () => {
+describe('first-payment.md', () => {
   let port: number;
   let words: Record<string, string>;
-  const terminal = openTerminal(CHECKOUT); // the one beside `npm start`
+  const terminal = openTerminal(CHECKOUT);
   const here = (text: string): string =>
     text
       .replaceAll('~/', `${folder}/`)
@@ -185,7 +183,7 @@ describe('the first payment', () => {
       .replaceAll('listen(4000)', `listen(${port})`);
   const block = (mark: string): string => here(book.take(FIRST_PAYMENT, mark)[0]);
 
-  it('a merchant is made, and its secrets are shown', async () => {
+  it('creates a merchant and shows its secrets', async () => {
     port = await findFreePort();
     const shown = await terminal.run(block('shop-merchant'));
     const value = (name: string) => new RegExp(`^${name} +(\\S+)$`, 'm').exec(shown)?.[1] ?? '';
@@ -193,11 +191,11 @@ describe('the first payment', () => {
     expect(Object.values(words)).not.toContain('');
   }, 60_000);
 
-  it('the SDK is packed from the checkout and installed', async () => {
+  it('packs and installs the SDK from the checkout', async () => {
     await terminal.run(block('shop-install'));
   }, 120_000);
 
-  it('the shop makes an order, is paid on TRON, hears of it by callbacks that it verifies, and sees its money go to cold storage', async () => {
+  it('runs a shop that is paid on TRON, verifies callbacks and sees its sweep', async () => {
     writeFileSync(join(folder, 'my-shop', 'shop.mjs'), block('shop-code'));
     const command = block('shop-start')
       .replace('=TOKEN', `=${words['TOKEN']}`)
@@ -207,15 +205,19 @@ describe('the first payment', () => {
     for (const stream of [shop.stdout, shop.stderr])
       stream?.setEncoding('utf8').on('data', (text: string) => (output += text));
     const address = () => /to (T\w{33})$/m.exec(output)?.[1];
-    await waitUntil('it has an order', () => address() !== undefined || shop?.exitCode !== null, 20_000);
+    await waitUntil(
+      'the shop has an order',
+      () => address() !== undefined || shop?.exitCode !== null,
+      20_000,
+    );
     const another = openTerminalFor(FIRST_PAYMENT, 'shop-pay');
     const paid = await another.run(fill(block('shop-pay'), { ADDRESS: address() ?? output }));
     expect(JSON.parse(paid)).toEqual({ txid: expect.stringMatching(/^[0-9a-f]{64}$/) });
-    await waitUntil('it sends the book', () => output.includes('Send the book'), 30_000).catch(
+    await waitUntil('the shop sends the book', () => output.includes('Send the book'), 30_000).catch(
       () => undefined,
     );
-    const told = output.split('\n').filter((line) => /^(ORDER_|Send|refused)/.test(line));
-    expect(told).toEqual([
+    const lines = output.split('\n').filter((line) => /^(ORDER_|Send|refused)/.test(line));
+    expect(lines).toEqual([
       'ORDER_PENDING book-1',
       'ORDER_PENDING_CONFIRMATION book-1',
       'ORDER_SUCCESS book-1',
@@ -226,13 +228,17 @@ describe('the first payment', () => {
     expect(explained).toMatch(/DELIVERED|200/);
 
     expect(await another.run(block('shop-sweep'))).toContain('TRON_TEST');
-    await waitUntil('it hears of the sweep', () => output.includes('COLLECT_SUCCESS 19.90'), 120_000);
+    await waitUntil(
+      'the shop receives COLLECT_SUCCESS',
+      () => output.includes('COLLECT_SUCCESS 19.90'),
+      120_000,
+    );
     expect(output).toContain('COLLECT_PENDING 19.90');
     expect((await attempt('opentill sweep list --all')).out).toMatch(/TRON_TEST.*DONE/);
   }, 240_000);
 });
 
-it('the shop of the SDK’s README hears of its order, once its callbacks go there', async () => {
+it("the shop of the SDK's README receives callbacks after its URL is set", async () => {
   const port = await findFreePort();
   const block = (mark: string): string =>
     book
@@ -255,12 +261,12 @@ it('the shop of the SDK’s README hears of its order, once its callbacks go the
   let output = '';
   for (const stream of [listener, buyer].flatMap(({ stdout, stderr }) => [stdout, stderr]))
     stream?.setEncoding('utf8').on('data', (text: string) => (output += text));
-  const says = async (text: string) =>
+  const prints = async (text: string) =>
     waitUntil(text, () => output.includes(text), 60_000).catch(() => expect(output).toContain(text));
   try {
-    await says('now it is INIT');
+    await prints('now it is INIT');
     await openTerminalFor(SDK, 'callback-url').run(block('callback-url'));
-    await says('book-1 is paid: 12.50');
+    await prints('book-1 is paid: 12.50');
   } finally {
     await run(`opentill merchant set default --callback-url '${under.receiver.url}'`);
     const closed = new Promise((resolve) => listener.once('close', resolve));
@@ -269,15 +275,15 @@ it('the shop of the SDK’s README hears of its order, once its callbacks go the
   }
 }, 150_000);
 
-describe('going to mainnet, and migrating', () => {
-  it('makes merchants', async () => {
+describe('going-to-mainnet.md and migrating.md', () => {
+  it('create merchants', async () => {
     const made = await run(book.take(MAINNET, 'merchant')[0]);
     expect(made).toContain('https://shop.example.com/callbacks');
     const migrant = await run(book.take(MIGRATING, 'migrant')[0]);
     expect(migrant).toMatch(/^token +\S{16,}$/m);
   }, 30_000);
 
-  it('looks at the first money', async () => {
+  it('check the first payment', async () => {
     const paid = await order(under.chains.ETH_SEPOLIA);
     await under.chains.ETH_SEPOLIA.pay({ to: paid.address, amount: '100' });
     await untilStatus(paid, 'SUCCESS');
@@ -286,11 +292,11 @@ describe('going to mainnet, and migrating', () => {
       under.gateway.wallet.evmHotWallet.toLowerCase(),
     );
     expect(await next('opentill explain', { ORDER_ID: paid.orderId })).toContain('SUCCESS');
-    await waitUntil('everything is at rest', async () => (await attempt('opentill reconcile')).code === 0);
+    await waitUntil('reconcile succeeds', async () => (await attempt('opentill reconcile')).code === 0);
     expect(await next('opentill reconcile')).not.toContain('DIFF');
   }, 90_000);
 
-  it('lets a policy say what sweeps may cost, and shows what would be swept', async () => {
+  it('limit the cost of sweeps by a policy, and show planned sweeps', async () => {
     const shown = book.take(MAINNET, 'sweep-policy')[0].replace('0x…', receiver());
     writeFileSync(join(folder, 'sweep-policy.json'), shown);
     copyFileSync(join(CHECKOUT, 'deploy/networks/mainnet.json'), join(folder, 'networks.json'));
@@ -301,7 +307,7 @@ describe('going to mainnet, and migrating', () => {
     expect(await next('opentill sweep plan')).toContain('ETH_SEPOLIA: 0 to begin');
   }, 90_000);
 
-  it('checks the policy that the guide to payouts shows', async () => {
+  it("check the policy example of the payout-signer's payouts.md", async () => {
     const shown = book.take(PAYOUTS, 'policy-example')[0];
     const { keyId } = JSON.parse(readFileSync(join(folder, 'approver.json'), 'utf8')) as { keyId: string };
     writeFileSync(join(folder, 'shown.json'), shown.replace('"…"', JSON.stringify(keyId)));
@@ -310,14 +316,14 @@ describe('going to mainnet, and migrating', () => {
   }, 30_000);
 });
 
-describe('operations', () => {
-  it('writes files for the accountant', async () => {
+describe('operations.md', () => {
+  it('exports files for the accountant', async () => {
     await run(book.take(OPERATIONS, 'export')[0]);
     expect(readFileSync(join(folder, 'orders.csv'), 'utf8')).toContain('order_id');
     expect(readFileSync(join(folder, 'ledger.csv'), 'utf8')).not.toBe('');
   }, 30_000);
 
-  it('stops reading a chain, goes on, and reads it again', async () => {
+  it('pauses, resumes and rescans a chain', async () => {
     const next = linesOf(OPERATIONS, 'chain');
     expect(await next('opentill doctor')).toContain('ETH_SEPOLIA');
     await next('opentill chain pause');
@@ -327,23 +333,23 @@ describe('operations', () => {
     expect(await next('opentill rescan')).toContain('Blocks 1 to 20 of ETH_SEPOLIA read again');
   }, 60_000);
 
-  it('sends callbacks again', async () => {
+  it('replays callbacks', async () => {
     const { orderId, address } = await order(under.chains.BSC_TEST);
     await under.chains.BSC_TEST.pay({ to: address, amount: '100' });
     await untilStatus({ orderId }, 'SUCCESS');
     const received = () => under.receiver.received.filter(({ data }) => data.orderId === orderId).length;
-    await waitUntil('the shop knows', () => received() === 3);
+    await waitUntil('three callbacks arrive', () => received() === 3);
     const next = linesOf(OPERATIONS, 'callbacks');
     expect(await next('opentill webhook status')).toContain('default');
     expect(await next('opentill webhook attempts', { ORDER_ID: orderId })).toMatch(/200/);
     await next('opentill webhook enable');
     expect(await next('opentill webhook replay', { ORDER_ID: orderId })).toContain('3 callbacks match');
     await next('opentill webhook replay', { ORDER_ID: orderId });
-    await waitUntil('they came again', () => received() === 6, 20_000);
+    await waitUntil('they arrive again', () => received() === 6, 20_000);
     expect(under.receiver.of(orderId)).toHaveLength(3); // the same nonces
   }, 60_000);
 
-  it('lets an operator approve and veto', async () => {
+  it('approves and vetoes payouts', async () => {
     const [good, bad] = [
       await payOut(under.chains.BSC_TEST, '5000.01'),
       await payOut(under.chains.BSC_TEST, '5000.02'),
@@ -360,7 +366,7 @@ describe('operations', () => {
     await untilStatus(bad, 'FAILED');
   }, 90_000);
 
-  it('settles what expired', async () => {
+  it('accepts and refuses expired orders', async () => {
     const { BSC_TEST: bsc } = under.chains;
     const expiresIn = (await bsc.secondsAhead()) + 60;
     const [late, never] = [await order(bsc, { expiresIn }), await order(bsc, { expiresIn })];
@@ -369,7 +375,11 @@ describe('operations', () => {
     await untilStatus(never, 'EXPIRED');
     await bsc.pay({ to: late.address, amount: '100' });
     const reason = async () => (await under.merchant.status(late.orderId)).data?.reason;
-    await waitUntil('the late money is booked', async () => (await reason()) === 'Paid after expiry', 30_000);
+    await waitUntil(
+      'the late payment is booked',
+      async () => (await reason()) === 'Paid after expiry',
+      30_000,
+    );
     const next = linesOf(OPERATIONS, 'late');
     const list = await next('opentill orders list');
     await next('opentill orders accept', { ORDER_PK: idIn(list, late.orderId) });
@@ -378,7 +388,7 @@ describe('operations', () => {
     await untilStatus(never, 'FAILED');
   }, 120_000);
 
-  it('sweeps what was paid, and gives back what no order could take', async () => {
+  it('sweeps deposits, and accepts and refunds unmatched ones', async () => {
     const { ETH_SEPOLIA: eth } = under.chains;
     const paid = await order(eth);
     await eth.pay({ to: paid.address, amount: '100' });
@@ -420,14 +430,18 @@ describe('operations', () => {
     const words = { OTHER_TRANSFER_ID: idIn(list, paid.orderId, '7.25'), RECEIVER: customer };
     await give('opentill unmatched refund', words);
     const waiting = async () => (await attempt('opentill payout list --waiting')).out;
-    await waitUntil('it waits for its approval', async () => (await waiting()).includes('refund:'), 20_000);
+    await waitUntil(
+      'the refund waits for approval',
+      async () => (await waiting()).includes('refund:'),
+      20_000,
+    );
     const orderPk = idIn(await give('opentill payout list'), 'refund:');
     await give('opentill payout approve', { ORDER_PK: orderPk }, ' --yes');
     const has = async () => (await eth.balance('USDT', customer)) === eth.baseUnits('USDT', '7.25');
-    await waitUntil('the customer has it', has, 60_000);
+    await waitUntil('the customer has the refund', has, 60_000);
   }, 300_000);
 
-  it('goes the way of an incident, from a payment that a reorganisation took back to its end', async () => {
+  it('handles the incident of a credited payment that a reorganisation removed', async () => {
     const { ETH_SEPOLIA: eth } = under.chains;
     await eth.mineByHand();
     await eth.mine(8);
@@ -450,16 +464,16 @@ describe('operations', () => {
     expect(await incidents()).not.toContain(incidentId);
   }, 120_000);
 
-  it('pays again whose nonce somebody else has used', async () => {
+  it('pays again after another program used the nonce', async () => {
     const { BSC_TEST: bsc } = under.chains;
     const wallet = under.gateway.wallet.evmHotWallet;
     const rpc = async (method: string, params: readonly unknown[]) => callRpc(bsc.rpcUrl, method, params);
     await bsc.mineByHand();
     const payout = await payOut(bsc, '12.34');
-    await untilStatus(payout, 'PENDING'); // signed, and in the pool
+    await untilStatus(payout, 'PENDING'); // signed and in the node's pool
     const nonce = await rpc('eth_getTransactionCount', [wallet, 'latest']);
     await rpc('anvil_impersonateAccount', [wallet]);
-    const fee = `0x${900_000_000_000n.toString(16)}`; // above the signer's: the pool keeps one of a nonce
+    const fee = `0x${900_000_000_000n.toString(16)}`; // above the signer's fee, so that it replaces the payout
     const foreign = {
       from: wallet,
       to: receiver(),
@@ -473,7 +487,11 @@ describe('operations', () => {
     await rpc('anvil_stopImpersonatingAccount', [wallet]);
     await bsc.mineByTime();
     const stuck = async () => (await attempt('opentill payout list --stuck')).out;
-    await waitUntil('it needs a decision', async () => (await stuck()).includes('NEEDS_DECISION'), 60_000);
+    await waitUntil(
+      'the payout needs a decision',
+      async () => (await stuck()).includes('NEEDS_DECISION'),
+      60_000,
+    );
     const next = linesOf(OPERATIONS, 'foreign-nonce');
     const orderPk = idIn(await next('opentill payout list'), payout.orderId);
     await next('opentill payout decide', { ORDER_PK: orderPk });
@@ -484,12 +502,12 @@ describe('operations', () => {
   }, 180_000);
 });
 
-it('is backed up, lost, and restored on another machine', async () => {
+it('backs up a gateway and restores it on another machine', async () => {
   const { gateway } = under;
   const { ETH_SEPOLIA: eth } = under.chains;
   const doubtful = await payOut(eth, '6000');
   const waiting = async () => (await attempt('opentill payout list --waiting')).out;
-  await waitUntil('it waits', async () => (await waiting()).includes(doubtful.orderId), 20_000);
+  await waitUntil('the payout waits', async () => (await waiting()).includes(doubtful.orderId), 20_000);
   expect(await run(book.take(OPERATIONS, 'backup')[0])).toContain('backup as of');
   const forgotten = await payOut(eth, '12.34');
   await untilStatus(forgotten, 'SUCCESS');
@@ -513,23 +531,23 @@ it('is backed up, lost, and restored on another machine', async () => {
   const withToken = (line: string): string => `OPS_TOKEN_FILE=token ${line}`;
   let report: Ran = { code: -1, out: '', errors: '' };
   const isKnown = async () => /decide payment[^]*decide payout/.test((report = await there(reconcile)).out);
-  await waitUntil('what is to be decided is known', isKnown, 90_000).catch(() => undefined);
+  await waitUntil('both decisions are requested', isKnown, 90_000).catch(() => undefined);
   const txid = /decide payment (0x\S+)/.exec(report.out)?.[1] ?? report.out + report.errors;
   const orderPk = /decide payout (\S+)/.exec(report.out)?.[1] ?? report.out + report.errors;
   const [payment = '', payout = '', again = ''] = commandLines(book.take(OPERATIONS, 'restore-decide')[0]);
   await run(withToken(fill(payment, { TXID: txid })), directory);
   await run(withToken(fill(payout, { ORDER_PK: orderPk })), directory);
   const isDone = async () => (await there(withToken(again))).code === 0;
-  await waitUntil('nothing is open', isDone, 60_000).catch(async () => run(withToken(again), directory));
+  await waitUntil('no decision is open', isDone, 60_000).catch(async () => run(withToken(again), directory));
   const [release = ''] = commandLines(book.take(OPERATIONS, 'restore-release')[0]);
   expect(await run(withToken(release), directory)).toMatch(/sign again, released by local\./);
   await untilStatus(doubtful, 'FAILED');
   await untilStatus(await payOut(eth, '1.00'), 'SUCCESS');
   const money = await run(book.take(OPERATIONS, 'restore-money')[0], directory);
   expect(money.toLowerCase()).toContain(lost.address.toLowerCase());
-}, 600_000); // a gap of 40,000 addresses on each chain is a minute of a processor
+}, 600_000); // deriving 40,000 addresses per chain takes a minute
 
-it('leaves nothing of the guides out', () => {
+it('runs all blocks of the guides', () => {
   expect(book.left()).toEqual([]);
 });
 

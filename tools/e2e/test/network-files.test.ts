@@ -9,10 +9,7 @@ import { payoutTermsOf, tronPayoutTermsOf } from '@opentill/contracts/payout-ter
 import { CHAINS, CHAIN_VALUES, type Chain } from '@opentill/domain/chains';
 import { CHECKOUT } from '../src/read-markdown.ts';
 
-/*
- * The networks and tokens written a second time and by hand, from their issuers' own lists: a digit wrong in a
- * contract or in its decimals is money credited that is none.
- */
+// Copied by hand from the issuers' lists: with a wrong contract or decimals, the gateway would credit worthless tokens.
 const CHAIN_IDS: Partial<Record<Chain, number>> = {
   ETH: 1,
   BSC: 56,
@@ -73,12 +70,12 @@ describe.each([
     expect(networks.map(({ chain }) => chain)).toEqual(wanted);
   });
 
-  it('names no sources with which the signer does not start', () => {
+  it('names no source that the signer rejects', () => {
     expect(findSourceRisks(networks.map((network) => ({ ...network, enabled: true })))).toEqual([]);
   });
 });
 
-/** Tips below which a network's nodes take nothing (PIP-35, BNB's validators), in wei. */
+/** Minimum tips of the networks' nodes (PIP-35, BNB's validators), in wei. */
 const LEAST_TIP: Partial<Record<Chain, bigint>> = {
   BSC: 50_000_000n,
   POLYGON: 25_000_000_000n,
@@ -87,18 +84,18 @@ const LEAST_TIP: Partial<Record<Chain, bigint>> = {
 };
 
 describe.each(each)('%s', (chain, network) => {
-  it('pays out: at prices that its nodes take, and never for a fifth of a coin', () => {
+  it('has payout fees that its nodes accept, below 0.2 coins per payout', () => {
     const terms = payoutTermsOf(network);
     expect(terms?.minPriorityFeePerGas).toBeGreaterThanOrEqual(LEAST_TIP[chain] ?? 1n);
     expect(terms?.maxOpenNonces).toBeLessThanOrEqual(64);
-    // A transfer to a fresh receiver takes about 80,000 gas with its margin.
+    // A transfer to a new receiver takes about 80,000 gas, margin included.
     const dearest = (terms?.maxFeePerGas ?? 0n) * 80_000n;
     expect(dearest).toBeGreaterThan(0n);
     expect(dearest).toBeLessThan(10n ** 18n / 5n);
     expect(terms?.lowGasBaseUnits).toBeGreaterThanOrEqual(dearest);
   });
 
-  it('is the chain of that id, with the tokens of that chain', () => {
+  it('has the right chain id and tokens', () => {
     expect(network.chainId).toBe(CHAIN_IDS[chain]);
     const tokens = network.tokens.map(({ symbol, contract, decimals }) => [
       symbol,
@@ -107,7 +104,7 @@ describe.each(each)('%s', (chain, network) => {
     expect(Object.fromEntries(tokens)).toEqual(TOKENS[chain]);
   });
 
-  it('writes contracts with their checksum, which a wrong digit breaks', () => {
+  it('has contracts with a valid checksum', () => {
     for (const { contract } of network.tokens)
       expect(contract).toBe(evmAddressCodec.format(evmAddressCodec.parse(contract!.toLowerCase())!));
   });
@@ -120,17 +117,17 @@ describe.each(each)('%s', (chain, network) => {
     for (const { url } of rpcEndpointsOf(network)) expect(url).toMatch(/^https:/);
   });
 
-  it('credits at a depth that the chain keeps, and looks only at its own kind of block header', () => {
+  it('credits at a safe depth, and uses the bloom filter where it is valid', () => {
     const isAvalanche = chain.startsWith('AVAX');
     expect(network.confirmations).toBe(chain.startsWith('ETH') ? 12 : 'finalized');
-    expect(network.bloom).toBe(!isAvalanche); // a header's bloom is of earlier blocks there
+    expect(network.bloom).toBe(!isAvalanche); // on Avalanche a header's bloom covers earlier blocks
     expect(network.finality?.minDepth).toBe({ BSC: 15, POLYGON: 16 }[chain.split('_')[0]!]);
-    // Elsewhere a stalled finality is waited for: blocks below it were taken back before.
+    // Other chains wait while finality stalls, because they have replaced blocks below the head before.
     expect(network.finality?.fallbackDepth).toBe(chain.startsWith('BSC') ? 240 : undefined);
   });
 });
 
-/** Of TRON's own documentation (eth_chainId), and of Tether's and TRON's lists of contracts. */
+/** From TRON's documentation (eth_chainId), and from Tether's and TRON's lists of contracts. */
 const TRON_NETWORKS = [
   ['mainnet', mainnet, '0x2b6653dc', 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t', 2],
   ['Nile', testnet, '0xcd8690dc', 'TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf', 2],
@@ -140,12 +137,12 @@ const TRON_NETWORKS = [
 describe.each(TRON_NETWORKS)('TRON %s', (_, networks, genesisId, usdt, providers) => {
   const network = networks.find(({ family }) => family === 'TRON')!;
 
-  it('is the network of that genesis, with its USDT and no token that is issued no more', () => {
+  it('has the right genesis and only USDT as a token', () => {
     expect(network.genesisId).toBe(genesisId);
     expect(network.tokens).toMatchObject([{ symbol: 'USDT', contract: usdt, decimals: 6 }]);
   });
 
-  it('reads by https, from as many providers as there are', () => {
+  it('reads by https from all available providers', () => {
     const hosts = rpcEndpointsOf(network).map(({ url }) => new URL(url));
     expect(new Set(hosts.map(({ hostname }) => hostname.split('.').slice(-2).join('.'))).size).toBe(
       providers,
@@ -153,19 +150,19 @@ describe.each(TRON_NETWORKS)('TRON %s', (_, networks, genesisId, usdt, providers
     for (const { protocol, username } of hosts) expect([protocol, username]).toEqual(['https:', '']);
   });
 
-  it('pays out: a transfer of USDT at its dearest energy and at twice today’s price fits, and not four of them', () => {
+  it('has a fee limit of two to four USDT transfers at the highest energy cost', () => {
     const terms = tronPayoutTermsOf(network)!;
     const dearest = (130_285n * 100n * BigInt(100 + terms.energyMarginPercent)) / 100n;
     expect(terms.maxFeeLimitSun).toBeGreaterThan(2n * dearest);
     expect(terms.maxFeeLimitSun).toBeLessThan(4n * dearest);
     expect(terms.lowGasBaseUnits).toBeGreaterThanOrEqual(terms.maxFeeLimitSun);
-    // What waits for the end of it must not wait long; what is sent needs some blocks.
+    // Long enough for some blocks, short enough for payouts that wait for an expiration.
     expect(terms.expirationMs).toBeGreaterThanOrEqual(60_000);
     expect(terms.expirationMs).toBeLessThanOrEqual(120_000);
   });
 });
 
-/** Of Circle's list of contracts; of Sui's own documentation of its bridge; the digests of checkpoint 0. */
+/** From Circle's list of contracts and Sui's documentation of its bridge. Genesis ids are digests of checkpoint 0. */
 const SUI_USDC = '0xdba34672e30cb065b1f93e3ab55318768fd6fef66c15942c9f7cb846e2f900e7::usdc::USDC';
 const SUI_BRIDGED_USDT = '0x375f70cf2ae4c00bf37117d0c85a2c71545e6ee05c4a5c7d282cd66a4504b068::usdt::USDT';
 const SUI_TEST_USDC = '0xa1ec7fc00a6f40db9693ad1415d0c193ad3906494428cf252621037bd7117e29::usdc::USDC';
@@ -182,7 +179,7 @@ const SUI_NETWORKS = [
 describe.each(SUI_NETWORKS)('SUI %s', (name, networks, genesisId, coins) => {
   const network = networks.find(({ family }) => family === 'SUI')!;
 
-  it('is the network of that genesis, with those coins of six decimals, whole', () => {
+  it('has the right genesis, and full coin types with six decimals', () => {
     expect(network.genesisId).toBe(genesisId);
     const tokens = network.tokens.map(({ symbol, contract }) => [symbol, contract]);
     expect(Object.fromEntries(tokens)).toEqual(coins);
@@ -192,7 +189,7 @@ describe.each(SUI_NETWORKS)('SUI %s', (name, networks, genesisId, coins) => {
     }
   });
 
-  it('reads by https, and is not enabled for real money with one public node', () => {
+  it('reads by https, and is disabled on mainnet while it has one public node', () => {
     for (const { url } of rpcEndpointsOf(network)) expect(url).toMatch(/^https:/);
     expect(network.enabled).toBe(name === 'testnet' || rpcEndpointsOf(network).length > 1);
   });

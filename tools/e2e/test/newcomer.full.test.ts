@@ -6,7 +6,7 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import { openBrowser, type BrowserUnderTest } from '../src/open-browser.ts';
 import { processesOf, runNpmStart, takenPorts, type NpmStart } from '../src/run-npm-start.ts';
 
-/* Somebody who has never seen it: `npm start`, the shop, a purchase, the devnet's wallet, success; by the clock. */
+// Time that a new user needs: `npm start`, a purchase in the demo shop, a payment from the devnet wallet.
 
 const SHOP = 'http://localhost:3011';
 const BUYING_SECONDS_MAX = 60;
@@ -16,10 +16,10 @@ let running: NpmStart;
 let browser: BrowserUnderTest;
 
 beforeAll(async () => {
-  browser = await openBrowser(); // a newcomer has one
+  browser = await openBrowser(); // not part of the measured time
   expect(await takenPorts()).toEqual([]);
   stateDir = mkdtempSync(join(tmpdir(), 'opentill-newcomer-'));
-  chmodSync(stateDir, 0o711); // the servers' user passes through
+  chmodSync(stateDir, 0o711); // lets the servers' user reach its subdirectories
 }, 300_000);
 afterAll(async () => {
   await browser?.close();
@@ -28,12 +28,12 @@ afterAll(async () => {
   rmSync(stateDir, { recursive: true, force: true });
 }, 60_000);
 
-it('buys and pays within a minute of the start', async () => {
+it('lets a new user buy and pay within a minute after the start', async () => {
   const startedAt = Date.now();
   const secondsSince = (from: number) => (Date.now() - from) / 1_000;
   running = runNpmStart(stateDir);
   await waitUntil(
-    'npm start says that it is ready',
+    'npm start is ready',
     () => running.hasEnded() || running.output().includes('Opentill is ready'),
     150_000,
   );
@@ -46,7 +46,7 @@ it('buys and pays within a minute of the start', async () => {
   await page.waitForSelector('main[data-state=waiting]');
   await keepPicture('newcomer-1-checkout');
   const checkoutUrl = page.url();
-  const follower = await browser.open(checkoutUrl); // as somebody who opens the shop in a second tab
+  const follower = await browser.open(checkoutUrl); // a second tab
   await page.getByRole('link', { name: 'Back to the shop' }).click();
   await page.waitForURL(`${SHOP}/`);
   await keepPicture('newcomer-2-shop');
@@ -58,17 +58,17 @@ it('buys and pays within a minute of the start', async () => {
 
   process.stderr.write(
     `newcomer: npm start ready after ${startSeconds.toFixed(1)} s, bought and paid ${buyingSeconds.toFixed(1)} s later, ` +
-      `the shop told after ${secondsSince(readyAt).toFixed(1)} s\n`,
+      `ORDER_SUCCESS in the shop after ${secondsSince(readyAt).toFixed(1)} s\n`,
   );
   expect(buyingSeconds).toBeLessThan(BUYING_SECONDS_MAX);
   expect([...complaints, ...follower.complaints]).toEqual([]);
 }, 240_000);
 
-/** What `npm start` says when a step begins; Ctrl-C comes in the middle of it. */
+/** Texts that `npm start` prints when a step begins. */
 const STEPS = ['starting', 'database, broker', 'setup (', 'hot wallets, operator', 'services:'];
 
 it.each(STEPS)(
-  'presses Ctrl-C at “%s”, and nothing stays behind',
+  'Ctrl-C at “%s” leaves no process and no open port',
   async (step) => {
     running.press('SIGINT');
     await running.ended;

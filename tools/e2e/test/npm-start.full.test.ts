@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway?.remove());
 
-/** Runs the commands that the screen shows. @returns the order that was paid */
+/** Runs the printed commands. Returns the id of the paid order. */
 async function payAsOnScreen(): Promise<string> {
   const lines = gateway.running().output().split('\n');
   const [create = '', pay = '', payOut = ''] = lines.filter((line) => line.trim().startsWith('curl '));
@@ -40,26 +40,26 @@ async function payAsOnScreen(): Promise<string> {
 
 async function expectExplained(orderId: string): Promise<void> {
   const env = `OPENTILL_STATE_DIR='${gateway.stateDir}'`;
-  const told = await bash(`cd '${CHECKOUT}' && ${env} npm run -s opentill -- explain ${orderId}`);
-  expect(told).toContain(`COLLECTION ${orderId} of merchant default: SUCCESS`);
-  expect(told).toContain('12.50 USDT on ETH_SEPOLIA at 0x');
-  expect(told).toMatch(/callback 3 ORDER_SUCCESS \S+: DELIVERED after \d+ attempts/);
+  const output = await bash(`cd '${CHECKOUT}' && ${env} npm run -s opentill -- explain ${orderId}`);
+  expect(output).toContain(`COLLECTION ${orderId} of merchant default: SUCCESS`);
+  expect(output).toContain('12.50 USDT on ETH_SEPOLIA at 0x');
+  expect(output).toMatch(/callback 3 ORDER_SUCCESS \S+: DELIVERED after \d+ attempts/);
 }
 
 let firstOrder = '';
 
-it('the commands that the screen shows make a payment and a payout', async () => {
+it('the printed commands make a payment and a payout', async () => {
   firstOrder = await payAsOnScreen();
   await expectExplained(firstOrder);
 });
 
 describeGuides(book, () => gateway.stateDir);
 
-it('leaves nothing of the guides out', () => {
+it('runs all blocks of the guides', () => {
   expect(book.left()).toEqual([]);
 });
 
-it('the reference of the API is a page that a browser shows without a script or another’s server', async () => {
+it('the API reference works in a browser without requests to other servers', async () => {
   const browser = await openBrowser();
   try {
     const asked: string[] = [];
@@ -82,9 +82,9 @@ it('the reference of the API is a page that a browser shows without a script or 
   } finally {
     await browser.close();
   }
-}, 300_000); // holds the installation of a browser
+}, 300_000); // may install a browser
 
-it('a taken port is told by its number, and the gateway that has it is not harmed', async () => {
+it('a second npm start names the used port and does not disturb the first gateway', async () => {
   const other = mkdtempSync(join(tmpdir(), 'opentill-start-'));
   const second = runNpmStart(other);
   try {
@@ -97,17 +97,21 @@ it('a taken port is told by its number, and the gateway that has it is not harme
   }
 });
 
-it('Ctrl-C ends everything and leaves nothing', () => gateway.endsByCtrlC());
+it('Ctrl-C leaves no process and no open port', () => gateway.endsByCtrlC());
 
-it('a start with --keep goes on where the last one stopped', async () => {
+it('a start with --keep continues with the data of the last one', async () => {
   await gateway.start(['--keep']);
   await expectExplained(firstOrder);
   expect(await payAsOnScreen()).not.toBe(firstOrder);
   await gateway.endsByCtrlC();
 });
 
-it('Ctrl-C in the middle of a start leaves nothing', async () => {
+it('Ctrl-C during a start leaves no process and no open port', async () => {
   gateway.begin();
-  await waitUntil('it has begun', () => gateway.running().output().includes('database, broker'), WAIT_MS);
+  await waitUntil(
+    'the start has begun',
+    () => gateway.running().output().includes('database, broker'),
+    WAIT_MS,
+  );
   await gateway.endsByCtrlC();
 });

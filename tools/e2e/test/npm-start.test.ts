@@ -23,14 +23,14 @@ beforeAll(async () => {
 });
 afterAll(() => gateway?.remove());
 
-it('npm start brings up the whole gateway', async () => {
+it('npm start starts the whole gateway', async () => {
   for (const document of ['README.md', FIRST_PAYMENT])
-    expect(book.take(document, 'start').flatMap(commandLines)).toEqual(['npm start']); // which is what follows
+    expect(book.take(document, 'start').flatMap(commandLines)).toEqual(['npm start']); // gateway.start() runs it
   await gateway.start();
   expect(gateway.running().output()).toContain('Opentill is ready. Ctrl-C stops everything.');
 });
 
-it('the commands of the guide, as they stand there, make the first payment', async () => {
+it("the guide's commands make the first payment", async () => {
   const [create, pay = '', look = ''] = book.take(FIRST_PAYMENT, 'first-payment');
   const created = JSON.parse(await bash(create)) as { code: number; data: Record<string, string> };
   expect(created).toMatchObject({
@@ -47,14 +47,14 @@ it('the commands of the guide, as they stand there, make the first payment', asy
   for (const notifyType of PAYMENT) expect(looked).toContain(notifyType);
 });
 
-it('the next commands make the first payout, and find ledger and chain equal', async () => {
+it("the guide's commands make the first payout, and find ledger and chain equal", async () => {
   const [create, look = '', operate = ''] = book.take(FIRST_PAYMENT, 'first-payout');
   const created = JSON.parse(await bash(create)) as { code: number; data: Record<string, string> };
   expect(created).toMatchObject({ code: 200, data: { orderId: 'out-1', amount: '5.00', paymentUrl: null } });
   await untilPaid('out-1', PAYOUT);
   expect(await bash(look)).toContain('"status":"SUCCESS"');
   let found = '';
-  // A block whose payment was told of is booked an instant later.
+  // The tracker books a payment shortly after its callback.
   const areEqual = async () => {
     found = await bash(`cd '${CHECKOUT}' && export OPENTILL_STATE_DIR='${gateway.stateDir}' && ${operate}`);
     return true;
@@ -64,8 +64,8 @@ it('the next commands make the first payout, and find ledger and chain equal', a
   expect(found).not.toContain('DIFF');
 });
 
-it('leaves nothing of the first payment out', () => {
+it('runs all blocks of the first payment', () => {
   expect(book.left()).toEqual([]);
 });
 
-it('Ctrl-C ends everything and leaves nothing', () => gateway.endsByCtrlC());
+it('Ctrl-C leaves no process and no open port', () => gateway.endsByCtrlC());

@@ -42,13 +42,13 @@ const rootPackage = JSON.parse(readFileSync(join(CHECKOUT, 'package.json'), 'utf
   scripts: Record<string, string>;
 };
 
-/** Not in a fresh checkout. */
+/** Created by commands, so missing in a fresh checkout. */
 const MADE_BY_COMMANDS: ReadonlySet<string> = new Set(['tools/bench/results']);
 
 describe.each(documents)('$name', ({ name, text }) => {
-  it('links only to what is there', () => {
+  it('links only to existing files and headings', () => {
     const broken = linksOf(text).filter((target) => {
-      if (/^https?:/.test(target)) return false; // somebody else's
+      if (/^https?:/.test(target)) return false; // not checked
       const [path = '', anchor] = target.split('#');
       const linked = path === '' ? text : undefined;
       const file = join(CHECKOUT, dirname(name), path);
@@ -59,7 +59,7 @@ describe.each(documents)('$name', ({ name, text }) => {
     expect(broken).toEqual([]);
   });
 
-  it('names only files and folders that are there', () => {
+  it('names only existing files and folders', () => {
     const paths = codeSpans(text).filter((code) =>
       /^(libs|services|deploy|tools|\.ci)\/[\w./-]+$/.test(code),
     );
@@ -67,7 +67,7 @@ describe.each(documents)('$name', ({ name, text }) => {
     expect(missing.filter((path) => !MADE_BY_COMMANDS.has(path))).toEqual([]);
   });
 
-  it('names only scripts that are there', () => {
+  it('names only existing scripts', () => {
     const scripts = [...text.matchAll(/\b(?:npm run(?: -s)?|pnpm) (?<name>[a-z][a-z:]*)/g)].map(
       (match) => match.groups!['name']!,
     );
@@ -81,7 +81,7 @@ describe('deploy/guides/operations.md', () => {
   const named = (heading: string) =>
     tableUnder(operations, heading).flatMap(([cell = '']) => codeSpans(cell));
 
-  it('says of every kind of incident, alarm and waiting sweep what to do', () => {
+  it('explains every kind of incident, alarm and waiting sweep', () => {
     const schema = readFileSync(join(CHECKOUT, 'libs/db/golden/schema.txt'), 'utf8');
     const incidents = /incident_kind_check CHECK .*/.exec(schema)?.[0] ?? '';
     expect(named('Incidents').toSorted()).toEqual(
@@ -93,7 +93,7 @@ describe('deploy/guides/operations.md', () => {
     expect(named('Sweeps').toSorted()).toEqual([...SWEEP_DELAYS].toSorted());
   });
 
-  it('names only metrics that there are', () => {
+  it('names only existing metrics', () => {
     const sources = ['libs', 'services'].flatMap((folder) => sourcesOf(join(CHECKOUT, folder)));
     const metrics = named('Alerts');
     expect(metrics.length).toBeGreaterThan(5);
@@ -101,7 +101,7 @@ describe('deploy/guides/operations.md', () => {
   });
 });
 
-/** The texts of all sources of the packages of a folder, tests left out. */
+/** Texts of all source files of the packages in a folder, without tests. */
 function sourcesOf(folder: string): readonly string[] {
   return readdirSync(folder).flatMap((name) => {
     const src = join(folder, name, 'src');
@@ -112,7 +112,7 @@ function sourcesOf(folder: string): readonly string[] {
   });
 }
 
-describe('the configuration table', () => {
+describe('configuration.md', () => {
   const SCHEMAS = {
     api: API_CONFIG_SCHEMA,
     scanners: SCANNER_CONFIG_SCHEMA,
@@ -123,8 +123,8 @@ describe('the configuration table', () => {
     setup: SETUP_CONFIG_SCHEMA,
     CLI: OPERATOR_CONFIG_SCHEMA,
   } as const satisfies Record<string, ConfigSchema>;
-  it.each(Object.entries(SCHEMAS))('is read by JSON Schemas: %s', (_, schema) => {
-    expect(new Ajv2020().validateSchema({ type: 'object', ...schema })).toBe(true); // readConfig trusts them
+  it.each(Object.entries(SCHEMAS))('the schema of %s is valid JSON Schema', (_, schema) => {
+    expect(new Ajv2020().validateSchema({ type: 'object', ...schema })).toBe(true); // readConfig does not check it
   });
 
   type Reader = keyof typeof SCHEMAS;
@@ -156,7 +156,7 @@ describe('the configuration table', () => {
     },
   );
 
-  it('names every variable of every service, and none that nobody reads', () => {
+  it('names exactly the variables that services read', () => {
     const inTable = rows.flatMap(({ variable, readers }) =>
       readers.map((reader) => `${reader}: ${variable}`),
     );
@@ -166,13 +166,13 @@ describe('the configuration table', () => {
     expect(inTable.toSorted()).toEqual(inSchemas.toSorted());
   });
 
-  it('names the defaults that hold', () => {
+  it('names the right defaults', () => {
     const shown = (value: unknown): string => {
       if (value === undefined || value === '') return '–';
       if (Array.isArray(value)) return value.length === 0 ? 'none' : value.join(', ');
       return String(value as string | number | boolean);
     };
-    // Described in words: they differ from service to service, or are made at start.
+    // Described in words, because they differ between services or are computed at start.
     const inWords = new Set(['DATABASE_POOL_MAX', 'HEALTH_PORT', 'INSTANCE_ID', 'HOST', 'CHAINS']);
     const wrong = rows.flatMap(({ variable, readers, defaultText }) => {
       if (inWords.has(variable)) return [];
@@ -195,27 +195,27 @@ const program = createProgram({
   askSecret: async () => '',
 });
 
-it('the commands of commands.md are all commands of the command line, each once', () => {
-  /** Before an argument or an option. */
+it('commands.md names every command of opentill once', () => {
+  /** Words before the first argument or option. */
   const wordsOf = (span: string): string => /^[a-z][a-z-]*(?: [a-z][a-z-]*)*/.exec(span)?.[0] ?? '';
   const named = tableUnder(textOf('services/cli/docs/commands.md'), 'Commands').flatMap(([commands = '']) => {
-    // `webhook replay --event …`, `--order …`: the later ones are other options of the same command.
+    // `webhook replay --event …`, `--order …`: spans that begin with `--` are options of the same command.
     const [first = '', ...rest] = codeSpans(commands).filter((span) => !span.startsWith('--'));
-    // `merchant create`, `list`: the later ones leave the group out.
+    // `merchant create`, `list`: later spans omit the group.
     const group = first.split(' ')[0]!;
     return [wordsOf(first), ...rest.map((span) => `${group} ${wordsOf(span)}`)];
   });
   expect(named.toSorted()).toEqual([...commandsOf(program).keys()].toSorted());
 });
 
-it('the shop of the SDK’s README listens where nothing of npm start does, and where its callbacks are sent', () => {
+it("the shop of the SDK's README listens at its callback URL, on a free port", () => {
   const sdk = textOf('libs/sdk/README.md');
   const port = /listen\(process\.env\.PORT \?\? (\d+)\)/.exec(sdk)?.[1];
   expect(NEEDED_PORTS.map(String)).not.toContain(port);
   expect(sdk).toContain(`--callback-url http://localhost:${port}/callbacks\n`);
 });
 
-describe('what the guides tell people to type', () => {
+describe('commands of the guides', () => {
   const known = commandsOf(program);
   const isSnippet = ({ language }: { language: string }) => !['', 'mermaid'].includes(language);
   const blocks = documents.flatMap(({ name, text }) =>
@@ -230,7 +230,7 @@ describe('what the guides tell people to type', () => {
     runnerOf(document, mark) !== undefined;
   const spelled = (line: string) => spelledCommand(line, known);
 
-  it('is run by a test, every block of it, or stands on the short list with its reason', () => {
+  it('are run by a test or listed in NOT_RUN with a reason', () => {
     const unrun = blocks.filter(
       (block) => !isRun(block) && reasonFor(block.document, block.text) === undefined,
     );
@@ -239,7 +239,7 @@ describe('what the guides tell people to type', () => {
     );
   });
 
-  it('has no test and no reason for what is not there', () => {
+  it('exist for each entry of RUN_BY and NOT_RUN', () => {
     const marks = Object.entries(RUN_BY).flatMap(([document, byMark]) =>
       Object.keys(byMark).map((mark) => `${document}: ${mark}`),
     );
@@ -257,13 +257,13 @@ describe('what the guides tell people to type', () => {
     };
     for (const [mark, runner] of Object.entries(RUN_BY['libs/sdk/README.md'] ?? {})) {
       const file = files[runner];
-      if (file === undefined) continue; // whose guide book says what it left out
+      if (file === undefined) continue; // other runners check GuideBook.left()
       const test = readFileSync(join(CHECKOUT, 'libs/sdk/test', file), 'utf8');
       expect(test).toContain(`block('${mark}')`);
     }
   });
 
-  it('spells commands and options that there are', () => {
+  it('use existing commands and options', () => {
     const lines = blocks
       .filter(({ language }) => language === 'sh')
       .flatMap(({ document, text }) => commandLines(text).map((line) => [document, line] as const));
@@ -277,7 +277,7 @@ describe('what the guides tell people to type', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('names in its sentences no command that no test has run', () => {
+  it('are run by a test also when a sentence names them', () => {
     const run: readonly SpelledCommand[] = blocks
       .filter((block) => block.language === 'sh' && isRun(block))
       .flatMap(({ text }) => commandLines(text).flatMap((line) => spelled(line) ?? []));

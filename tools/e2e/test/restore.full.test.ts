@@ -11,16 +11,14 @@ import { prepareAnotherMachine, type AnotherMachine } from '../src/restored-gate
 import { runOpentill } from '../src/run-opentill.ts';
 import { startGatewayUnderTest, type GatewayUnderTest } from '../src/start-gateway-under-test.ts';
 
-/*
- * A gateway at work is backed up, works on, and is lost with its database. Brought back on another server it must give out
- * no address a second time, pay nobody a second time, and find what came in between.
- */
+// A gateway is backed up under load, continues, and loses its database. After a restore on another server it must not
+// reuse an address or pay twice, and must find the payments made after the backup.
 
 let under: GatewayUnderTest;
 let machine: AnotherMachine | undefined;
 let restored: Database | undefined;
 const addressesEver: string[] = [];
-/** What each receiver is to get of USDT, in display units, once. */
+/** Receiver to the USDT that it must get once, in display units. */
 const promised = new Map<string, { readonly chain: ChainUnderTest; readonly amount: string }>();
 
 beforeAll(async () => {
@@ -80,7 +78,7 @@ async function untilAll(status: string, orderIds: readonly string[]): Promise<vo
   );
 }
 
-/** Has everything swept that lies there, until so many sweeps of the chain are done. */
+/** Sweeps all deposits of a chain, and waits until `times` sweeps in total are done. */
 async function sweepAll(db: Db, chain: ChainUnderTest, times: number): Promise<void> {
   const asked = ['sweep', 'run', '--chain', chain.chain, '--reason', 'everything'];
   expect(await runOpentill(under.gateway, asked)).toMatchObject({ code: 0 });
@@ -101,11 +99,11 @@ async function opentill(args: readonly string[]) {
   return out;
 }
 
-it('is lost in the middle of traffic and brought back: no address twice, no payout twice, nothing forgotten for good', async () => {
+it('restores a gateway lost under load without reusing addresses or paying twice', async () => {
   const { gateway } = under;
   const [eth, bsc] = [under.chains.ETH_SEPOLIA, under.chains.BSC_TEST];
 
-  // Before: paid and unpaid collections, payouts that are done.
+  // Before the backup: paid and unpaid collections, completed payouts.
   const settled: string[] = [];
   const openBefore = [];
   for (const chain of chains()) {
@@ -123,7 +121,7 @@ it('is lost in the middle of traffic and brought back: no address twice, no payo
   }
   await untilAll('SUCCESS', settled);
   await sweepAll(under.database.kysely, eth, 3);
-  // Payouts that the backup sees unsigned, and that are paid a moment later; and one that waits for an approver for ever.
+  // Payouts that are unsigned in the backup and paid shortly after it, and one that waits for an approver.
   const halts = [];
   for (const { chain } of chains()) {
     const { out } = await runOpentill(gateway, [
@@ -140,12 +138,12 @@ it('is lost in the middle of traffic and brought back: no address twice, no payo
   for (const payout of unsigned) promised.set(payout.to, payout);
   const needsApproval = await payOut(bsc, { amount: '5000.01' });
 
-  // The backup, while orders come in.
+  // The backup runs while orders are created.
   let isDone = false;
   const traffic = (async () => {
     while (!isDone) {
       for (const chain of chains()) await collect(chain);
-      await pause(250); // not faster than a merchant may
+      await pause(250); // below the rate limit of a merchant
     }
   })();
   const backup = await runOpentill(
@@ -168,7 +166,7 @@ it('is lost in the middle of traffic and brought back: no address twice, no payo
   await traffic;
   expect(backup).toMatchObject({ code: 0, errors: '' });
 
-  // Afterwards: everything that the backup will not know.
+  // After the backup: orders, payments and payouts that it does not contain.
   for (const halt of halts)
     await runOpentill(gateway, ['halt', 'release', halt, '--reason', 'backup is done']);
   for (const { chain, order } of openBefore) await chain.pay({ to: order.address, amount: '10' });
@@ -176,7 +174,7 @@ it('is lost in the middle of traffic and brought back: no address twice, no payo
     'SUCCESS',
     openBefore.map(({ order }) => order.orderId),
   );
-  // On one chain the backup has seen cold storage, on the other one it has not.
+  // The backup contains a sweep to cold storage on ETH, but none on BSC.
   await sweepAll(under.database.kysely, eth, 4);
   await sweepAll(under.database.kysely, bsc, 4);
   const forgottenCollections = [];
@@ -212,26 +210,26 @@ it('is lost in the middle of traffic and brought back: no address twice, no payo
   const db = restored.kysely;
   await machine.startServices();
 
-  // Orders go on at once, at addresses that nobody has seen.
+  // New orders work at once, with unused addresses.
   for (const chain of chains()) {
     const order = await collect(chain);
     await chain.pay({ to: order.address, amount: '10' });
     await untilAll('SUCCESS', [order.orderId]);
   }
-  // What was paid to orders of the backup is found on the chain again.
+  // Payments to orders of the backup are found on the chain.
   await untilAll(
     'SUCCESS',
     openBefore.map(({ order }) => order.orderId),
   );
 
-  // A merchant misses two payouts, and asks for them again: they wait.
+  // A merchant requests two lost payouts again; they wait.
   const again = forgottenPayouts.slice(0, 2);
   for (const payout of again) await payOut(payout.chain, payout);
 
-  // Until the scanner has verified what happened, nothing but waiting is asked for; then the proven is recognised.
+  // The report asks to wait until the scanner has verified the time after the backup. Then it recognises proven payments.
   let report = '';
   await waitUntil(
-    'what is left is to be decided',
+    'only decisions are left',
     async () => {
       report = '';
       for (const { chain } of chains())
@@ -244,7 +242,7 @@ it('is lost in the middle of traffic and brought back: no address twice, no payo
     ([, txid, to]) => ({ txid: txid!, to: getAddress(to!) }),
   );
   expect(toDecide.map(({ to }) => to).toSorted()).toEqual(forgottenPayouts.map(({ to }) => to).toSorted());
-  // What was swept is known again: each with its fee, and told of as before.
+  // Sweeps after the backup are known again, each with its fee transfer.
   const { rows: movements } = await sql<{ chain: string; kind: string; n: number }>`
     select o.chain, m.kind, count(*)::int as n from movement m join orders o using (order_pk)
     where m.planned_by = 'opentill restore' group by 1, 2 order by 1, 2`.execute(db);
@@ -259,9 +257,9 @@ it('is lost in the middle of traffic and brought back: no address twice, no payo
   await untilAll(
     'SUCCESS',
     unsigned.map(({ orderId }) => orderId),
-  ); // recognised, verified and settled, and not signed
+  ); // recognised on the chain, not signed again
 
-  // Nothing is released before it is decided.
+  // No wallet is released before all decisions.
   const early = await machine.opentill(['restore', 'release', '--reason', 'hurry']);
   expect(early).toMatchObject({ code: 75, errors: expect.stringContaining('No wallet was released') });
   const txidOf = ({ to }: { to: string }) => toDecide.find((one) => one.to === to)!.txid;
@@ -300,10 +298,10 @@ it('is lost in the middle of traffic and brought back: no address twice, no payo
   );
   await untilAll('FAILED', [needsApproval.orderId]);
 
-  // The operator's own halts of before stand as they stood in the backup.
+  // Halts that an operator set before the backup are still set.
   for (const halt of halts) await opentill(['halt', 'release', halt, '--reason', 'backup is done']);
 
-  // Signing goes on; what is asked for again later still waits, until somebody says whose payment that was.
+  // Signing continues. A lost payout that is requested later waits until an operator links it to its payment.
   const fresh = [await payOut(eth), await payOut(bsc)];
   const late = forgottenPayouts[2]!;
   await payOut(late.chain, late);
@@ -327,7 +325,7 @@ it('is lost in the middle of traffic and brought back: no address twice, no payo
   ]);
   await untilAll('SUCCESS', [late.orderId]);
 
-  // Money of orders that nobody knows any more.
+  // `restore money` finds deposits of orders that are not in the backup.
   const money = await opentill([
     'restore',
     'money',
@@ -340,7 +338,7 @@ it('is lost in the middle of traffic and brought back: no address twice, no payo
     expect(money.toLowerCase()).toContain(address.toLowerCase());
   for (const { order } of openBefore) expect(money.toLowerCase()).not.toContain(order.address.toLowerCase());
 
-  // The sums. Cold storage has what was swept before the loss, each once.
+  // Cold storage has each sweep of before the loss once.
   for (const chain of chains())
     expect([chain.chain, await chain.balance('USDT', COLD)]).toEqual([
       chain.chain,
@@ -350,10 +348,10 @@ it('is lost in the middle of traffic and brought back: no address twice, no payo
   for (const [to, { chain, amount }] of promised)
     expect([to, await chain.balance('USDT', to)]).toEqual([to, chain.baseUnits('USDT', amount)]);
   expect(await bsc.balance('USDT', needsApproval.to)).toBe(0n);
-  // All that is left to say is that the wallets of TRON and SUI are held until nothing forgotten can land any more.
+  // The only differences: the wallets of TRON and SUI are held until no lost transaction can land.
   let differences: readonly string[] = [];
   await waitUntil(
-    'books are the chain’s',
+    'the ledger equals the chain',
     async () => {
       const { out } = await machine!.opentill(['reconcile']);
       differences = out.match(/ DIFF .*/g) ?? [];
@@ -361,7 +359,7 @@ it('is lost in the middle of traffic and brought back: no address twice, no payo
     },
     30_000,
   ).catch(
-    () => undefined, // what the last one says tells more
+    () => undefined, // the next assertion shows the differences
   );
   expect(differences).toEqual([
     expect.stringMatching(/^ DIFF {2}WALLET_IN_DOUBT T[1-9A-HJ-NP-Za-km-z]{33}$/),

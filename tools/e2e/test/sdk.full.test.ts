@@ -15,10 +15,7 @@ import { runOpentill } from '../src/run-opentill.ts';
 import { startGatewayUnderTest, type GatewayUnderTest } from '../src/start-gateway-under-test.ts';
 import { startRestartableServers, type RestartableServers } from '../src/start-restartable-servers.ts';
 
-/*
- * The published client while its gateway is in trouble: database away, process frozen and dead, limits reached, a fault of
- * its own. Nothing is played by a stand-in: what the client meets is what a gateway in that state does.
- */
+// The SDK against a real gateway that fails: no database, a frozen or dead process, rate limits, an internal error.
 
 const RECEIVER = '0xa0Ee7A142d267C1f36714E4a8F75612F20a79720';
 let servers: RestartableServers;
@@ -42,7 +39,7 @@ interface Attempt {
   retryAfterMs?: number;
 }
 
-/** The real fetch, with a note of each attempt. */
+/** A fetch that records each attempt. */
 function notedFetch(): { readonly fetch: typeof fetch; readonly attempts: readonly Attempt[] } {
   const attempts: Attempt[] = [];
   return {
@@ -68,7 +65,7 @@ const collection = (fields: object = {}) => ({
   ...fields,
 });
 
-/** What a call fails with, which it must. */
+/** Returns the error of a call, which must fail. */
 async function failure(call: Promise<unknown>): Promise<OpentillError> {
   const error = await call.then(
     (answer) => answer,
@@ -92,8 +89,8 @@ async function ordersOf(orderId: string): Promise<number> {
   return rows.length;
 }
 
-describe('every endpoint', () => {
-  it('answers a merchant of either signature, and refuses the other one', async () => {
+describe('all endpoints', () => {
+  it("accept a merchant's own signature version and reject the other", async () => {
     const { gateway } = under;
     const created = await runOpentill(gateway, ['merchant', 'create', '--id', 'signer-two']);
     const token = /^token +(\S+)$/m.exec(created.out)?.[1] ?? '';
@@ -101,7 +98,7 @@ describe('every endpoint', () => {
     expect(set).toMatchObject({ code: 0, errors: '' });
     const two = open({ token, signVersion: 2, merchantId: 'signer-two', retries: 8 });
     const fields = collection();
-    await waitUntil('the api knows the merchant', async () =>
+    await waitUntil('the api has the new merchant', async () =>
       two.createCollection(fields).then(
         () => true,
         () => false,
@@ -126,14 +123,14 @@ describe('every endpoint', () => {
   }, 60_000);
 });
 
-describe('what asking again does not change', () => {
-  it('is told at once, each by its code', async () => {
+describe('permanent errors', () => {
+  it('are thrown at the first attempt with their codes', async () => {
     const opentill = open();
     const taken = collection();
     await opentill.createCollection(taken);
     const elsewhere = new URL('/callbacks.json', under.gateway.shopUrl).href;
     const payout = (amount: string) => ({ ...collection({ amount }), receiveAddress: RECEIVER });
-    await opentill.createPayout(payout('600000')); // waits for approval, and holds what it would take
+    await opentill.createPayout(payout('600000')); // waits for approval and reserves its amount
     const calls: Partial<Record<OpentillErrorCode, Promise<unknown>>> = {
       INVALID_REQUEST: opentill.createCollection(collection({ amount: '0' })),
       UNAUTHORIZED: open({ token: randomBytes(16).toString('hex') }).createCollection(collection()),
@@ -148,8 +145,8 @@ describe('what asking again does not change', () => {
   }, 30_000);
 });
 
-describe('limits', () => {
-  it('are waited for as the gateway asks, or told when that is too long', async () => {
+describe('rate limits', () => {
+  it('make the client wait for Retry-After, or throw if that exceeds its limit', async () => {
     const { orderId } = await open().createCollection(collection());
     const calls = Array.from({ length: 12 }, () => notedFetch());
     const answers = await Promise.all(
@@ -181,8 +178,8 @@ describe('limits', () => {
   }, 60_000);
 });
 
-describe('a database that is away', () => {
-  it('is UNAVAILABLE, and a call that waits for it makes one order', async () => {
+describe('an unavailable database', () => {
+  it('causes UNAVAILABLE, and a retried call creates one order', async () => {
     const fields = collection();
     const noted = notedFetch();
     let waiting: Promise<unknown> = Promise.resolve();
@@ -190,7 +187,7 @@ describe('a database that is away', () => {
       const error = await failure(open({ retries: 0 }).createCollection(collection()));
       expect(error).toMatchObject({ code: 'UNAVAILABLE', httpStatus: 503, attempts: 1, isPassing: true });
       waiting = open({ retries: 200, maxPauseMs: 1_000, fetch: noted.fetch }).createCollection(fields);
-      await waitUntil('it has asked again', () => noted.attempts.length >= 3, 20_000);
+      await waitUntil('the client retries', () => noted.attempts.length >= 3, 20_000);
     });
     expect(await waiting).toMatchObject({ orderId: fields.orderId });
     expect(noted.attempts.slice(0, 3).map(({ status }) => status)).toEqual([503, 503, 503]);
@@ -198,8 +195,8 @@ describe('a database that is away', () => {
   }, 90_000);
 });
 
-describe('a fault of the gateway', () => {
-  it('is a SERVER_FAULT, with the id under which its log tells of it', async () => {
+describe('an internal error of the gateway', () => {
+  it('causes SERVER_FAULT with the request id of its log', async () => {
     const { kysely: db } = under.database;
     await sql`alter table deposit_address rename to deposit_address_away`.execute(db);
     try {
@@ -213,8 +210,8 @@ describe('a fault of the gateway', () => {
   }, 60_000);
 });
 
-describe('a gateway that is frozen or gone', () => {
-  it('gives NO_ANSWER in time, ABORTED when the caller ends it, and one order once it is back', async () => {
+describe('a frozen or stopped gateway', () => {
+  it('causes NO_ANSWER or ABORTED, and one order when it continues', async () => {
     const fields = collection();
     signalApi('SIGSTOP');
     let waiting: Promise<unknown>;
@@ -234,23 +231,23 @@ describe('a gateway that is frozen or gone', () => {
       expect(error).toMatchObject({ code: 'ABORTED', attempts: 1, isPassing: false });
       expect(error.cause).toMatchObject({ message: 'the customer left' });
       waiting = open({ timeoutMs: 400, retries: 50, maxPauseMs: 300 }).createCollection(fields);
-      await new Promise((resolve) => setTimeout(resolve, 1_500)); // some attempts are lost in the frozen process
+      await new Promise((resolve) => setTimeout(resolve, 1_500)); // the frozen process receives some attempts
     } finally {
       signalApi('SIGCONT');
     }
-    // What was asked while it was frozen is done as well; it is one order all the same.
+    // The gateway handles these attempts later, but creates one order.
     expect(await waiting).toMatchObject({ orderId: fields.orderId });
     expect(await ordersOf(fields.orderId)).toBe(1);
   }, 60_000);
 
-  it('gives NO_ANSWER when nobody listens, and is found again when it has come back', async () => {
+  it('causes NO_ANSWER while stopped, and one payout after its restart', async () => {
     const { gateway } = under;
     await gateway.stopService('api', 'SIGKILL');
     const noted = notedFetch();
     const fields = { ...collection({ amount: '1.00' }), receiveAddress: RECEIVER };
     expect(await failure(open({ retries: 0 }).createPayout(fields))).toMatchObject({ code: 'NO_ANSWER' });
     const waiting = open({ retries: 200, maxPauseMs: 500, fetch: noted.fetch }).createPayout(fields);
-    await waitUntil('it has asked again', () => noted.attempts.length >= 3, 10_000);
+    await waitUntil('the client retries', () => noted.attempts.length >= 3, 10_000);
     await gateway.startService('api');
     expect(await waiting).toMatchObject({ orderId: fields.orderId });
     expect(await ordersOf(fields.orderId)).toBe(1);
@@ -266,7 +263,7 @@ describe('callbacks of the gateway', () => {
     }
   });
 
-  /** What a fetch-style framework does around its handlers on Node.js. */
+  /** Calls a fetch-style handler like a framework on Node.js. */
   async function throughFetch(
     handler: (request: Request) => Promise<Response>,
     request: IncomingMessage,
@@ -299,10 +296,10 @@ describe('callbacks of the gateway', () => {
   };
 
   it.each(Object.entries(ways))(
-    '%s: refused while the secret is another, taken with it, once per nonce',
+    '%s: rejects callbacks with a wrong secret, then takes each nonce once',
     async (way, listen) => {
       const { gateway, chains } = under;
-      const told: string[] = [];
+      const taken: string[] = [];
       const nonces = new Set<string>();
       const errors: unknown[] = [];
       let secrets = 'not this one';
@@ -313,11 +310,11 @@ describe('callbacks of the gateway', () => {
         onCallback({ nonce, notifyType, data }) {
           if (nonces.has(nonce)) return;
           nonces.add(nonce);
-          told.push(`${notifyType} ${'orderId' in data ? data.orderId : ''}`);
+          taken.push(`${notifyType} ${'orderId' in data ? data.orderId : ''}`);
         },
         onError: (error) => void errors.push(error),
       };
-      // One handler per secret: options are read when it is made.
+      // A handler reads its options when it is created, so each secret needs its own.
       let current = listen(receive);
       const server = createServer((request, response) => void current.emit('request', request, response));
       shops.push(server);
@@ -330,22 +327,22 @@ describe('callbacks of the gateway', () => {
       const shown = (name: string) => new RegExp(`^${name} +(\\S+)$`, 'm').exec(made.out)?.[1] ?? '';
       const opentill = open({ token: shown('token'), merchantId: id, retries: 10 });
       const fields = collection();
-      await waitUntil('the api knows the merchant', async () =>
+      await waitUntil('the api has the new merchant', async () =>
         opentill.createCollection(fields).then(
           () => true,
           () => false,
         ),
       );
-      await waitUntil('a callback was refused', () => errors.length > 0, 20_000);
+      await waitUntil('a callback is rejected', () => errors.length > 0, 20_000);
       expect(errors[0]).toBeInstanceOf(CallbackError);
       expect(errors[0]).toMatchObject({ code: 'SIGNATURE_WRONG' });
-      expect(told).toEqual([]);
+      expect(taken).toEqual([]);
       secrets = shown('webhook secret');
       current = listen(receive);
       const { address, orderId } = await opentill.createCollection(fields);
       await chains.ETH_SEPOLIA.pay({ to: address, amount: '12.50' });
-      await waitUntil('the shop knows it all', () => told.length >= 3, 60_000).catch(() => undefined);
-      expect(told).toEqual([
+      await waitUntil('three callbacks arrive', () => taken.length >= 3, 60_000).catch(() => undefined);
+      expect(taken).toEqual([
         `ORDER_PENDING ${orderId}`,
         `ORDER_PENDING_CONFIRMATION ${orderId}`,
         `ORDER_SUCCESS ${orderId}`,
@@ -355,7 +352,7 @@ describe('callbacks of the gateway', () => {
   );
 });
 
-it('every code of an error was seen', () => {
+it('the tests have seen every error code', () => {
   const all: Readonly<Record<OpentillErrorCode, true>> = {
     INVALID_REQUEST: true,
     UNAUTHORIZED: true,

@@ -19,7 +19,7 @@ let gateway: ProcessGroup;
 let signer: ProcessGroup;
 
 beforeAll(async () => {
-  // Processes of their own are there for the networks' configuration, and give way.
+  // Separate processes only write the networks' configuration; the two small processes replace them.
   test = await startGatewayUnderTest({ services: ['payout-signer', 'scanner-tron'] });
   await test.gateway.stopService('payout-signer');
   await test.gateway.stopService('scanner-tron');
@@ -37,13 +37,13 @@ const healthOf = async (path: string): Promise<Response> =>
   fetch(`http://127.0.0.1:${test.gateway.environmentOf('api')['HEALTH_PORT']}${path}`);
 
 async function untilStory(orderId: string, story: readonly string[]): Promise<void> {
-  const told = () => test.receiver.story(orderId);
-  const isTold = () => told().length >= story.length;
-  await waitUntil(`${orderId}: ${story.join(', ')}`, isTold, PAID_WITHIN_MS).catch(() => undefined);
-  expect(told()).toEqual(story); // what came instead says more
+  const received = () => test.receiver.story(orderId);
+  const isComplete = () => received().length >= story.length;
+  await waitUntil(`${orderId}: ${story.join(', ')}`, isComplete, PAID_WITHIN_MS).catch(() => undefined);
+  expect(received()).toEqual(story); // on a timeout, shows the actual callbacks
 }
 
-it('a payment in and a payment out go through the two processes', async () => {
+it('two processes complete a collection and a payout', async () => {
   const chain = test.chains.ETH_SEPOLIA;
   const fields = { amount: '100', symbol: 'USDT', chain: chain.chain };
   const collection = await test.merchant.createCollection({ orderId: test.newOrderId(), ...fields });
@@ -62,7 +62,7 @@ it('a payment in and a payment out go through the two processes', async () => {
   expect(await test.findProblems()).toEqual([]);
 }, 120_000);
 
-it('one port tells the readiness of all seven, and each metric once, by service', async () => {
+it('one port shows the readiness of seven services, and each metric by service', async () => {
   const readiness = (await (await healthOf('/readyz')).json()) as { status: string; checks: object };
   expect(readiness.status).toBe('ready');
   const services = Object.keys(readiness.checks).map((check) => check.split(':', 1)[0]);
@@ -85,14 +85,14 @@ it('one port tells the readiness of all seven, and each metric once, by service'
   expect((await fetch(`${test.gateway.opsUrl}/v1/payouts`)).status).toBe(401);
 });
 
-it('the public process knows of no keystore, and the signer listens on nothing but its health', () => {
+it('the public process has no keystore settings, the signer no secrets of others', () => {
   const environment = (pid: number): string => readFileSync(`/proc/${pid}/environ`, 'utf8');
   expect(environment(gateway.pid)).not.toMatch(/KEYSTORE|PASSPHRASE/);
   expect(environment(signer.pid)).toMatch(/KEYSTORE_FILE/);
   expect(environment(signer.pid)).not.toMatch(/SECRETS_KEY|OPS_|API_/);
 });
 
-it('when one service cannot start the process ends, and leaves none of the others running', async () => {
+it('the process exits if one of its services cannot start', async () => {
   const second = startSmallProcess(test.gateway, 'gateway', {
     HEALTH_PORT: `${await findFreePort()}`,
     API_PORT: '0', // the port of ops is taken
@@ -101,7 +101,7 @@ it('when one service cannot start the process ends, and leaves none of the other
   expect((await healthOf('/readyz')).status).toBe(200);
 });
 
-it('both stop cleanly within ten seconds', async () => {
+it('both processes stop cleanly within 10 s', async () => {
   const startedAt = performance.now();
   for (const group of [gateway, signer]) group.signal('SIGTERM');
   expect(await Promise.all([gateway.exited, signer.exited])).toEqual([

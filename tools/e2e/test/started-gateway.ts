@@ -13,18 +13,18 @@ export const FIRST_PAYMENT = 'deploy/guides/first-payment.md';
 export const PAYMENT = ['ORDER_PENDING', 'ORDER_PENDING_CONFIRMATION', 'ORDER_SUCCESS'];
 export const PAYOUT = ['ORDER_PENDING', ...PAYMENT];
 
-/** Runs of `npm start`, one at a time, on one state directory. */
+/** Successive runs of `npm start` with one state directory. */
 export interface StartedGateway {
   readonly stateDir: string;
-  /** The newest run. */
+  /** The latest run. */
   running(): NpmStart;
-  /** Starts, and waits until the gateway is ready and says so. */
+  /** Starts, and waits until the gateway is ready and has printed its commands. */
   start(args?: readonly string[]): Promise<void>;
-  /** Starts, and waits for nothing. */
+  /** Starts without waiting. */
   begin(): void;
-  /** Presses Ctrl-C, waits for the end, and expects that no process is left and no port taken. */
+  /** Sends Ctrl-C, waits for the end, and expects that no process is left and no port in use. */
   endsByCtrlC(): Promise<void>;
-  /** Ends what runs and removes the state directory. */
+  /** Stops a running gateway and removes the state directory. */
   remove(): Promise<void>;
 }
 
@@ -36,12 +36,12 @@ export async function openStartedGateway(): Promise<StartedGateway> {
     WAIT_MS,
   ).catch(async (error: unknown) => {
     const ports = (await takenPorts()).join(', ');
-    throw new Error(`This test needs the ports of npm start: stop what listens on ${ports}.`, {
+    throw new Error(`This test needs the ports of npm start. Stop the programs that listen on ${ports}.`, {
       cause: error,
     });
   });
   const stateDir = mkdtempSync(join(tmpdir(), 'opentill-start-'));
-  chmodSync(stateDir, 0o711); // the user of the servers passes through
+  chmodSync(stateDir, 0o711); // lets the servers' user reach its subdirectories
   let run: NpmStart | undefined;
   const running = (): NpmStart => {
     if (run === undefined) throw new Error('npm start was not run');
@@ -68,8 +68,8 @@ export async function openStartedGateway(): Promise<StartedGateway> {
       running().press('SIGINT');
       await running().ended;
       const left = async () => [...processesOf(stateDir), ...(await takenPorts())];
-      // A guard ends what its parent could not end in time.
-      await waitUntil('nothing is left', async () => (await left()).length === 0, WAIT_MS).catch(
+      // A guard process stops processes that their parent could not stop in time.
+      await waitUntil('no process or port is left', async () => (await left()).length === 0, WAIT_MS).catch(
         () => undefined,
       );
       expect(await left()).toEqual([]);
@@ -86,7 +86,7 @@ export async function openStartedGateway(): Promise<StartedGateway> {
   };
 }
 
-/** Runs commands in bash. @returns their standard output */
+/** Returns standard output. */
 export async function bash(commands: string): Promise<string> {
   const shell = spawn('bash', ['-euo', 'pipefail', '-c', commands], { stdio: ['ignore', 'pipe', 'pipe'] });
   let [out, errors] = ['', ''];
@@ -103,11 +103,11 @@ interface ShopCallback {
   readonly repeats: number;
 }
 
-/** Waits until the shop has the callbacks of a paid order, in this order and with valid signatures. */
+/** Waits until the shop has the callbacks `story` with valid signatures. */
 export async function untilPaid(orderId: string, story = PAYMENT): Promise<void> {
   const callbacks = async () => {
     const all = (await (await fetch(`${SHOP}/callbacks.json?orderId=${orderId}`)).json()) as ShopCallback[];
-    return all.filter(({ repeats }) => repeats === 0); // one that was answered late comes again
+    return all.filter(({ repeats }) => repeats === 0); // a callback that was answered late is repeated
   };
   await waitUntil('the order is paid', async () => (await callbacks()).length >= story.length, WAIT_MS);
   expect((await callbacks()).map(({ notifyType }) => notifyType).toReversed()).toEqual(story);

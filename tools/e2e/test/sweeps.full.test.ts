@@ -11,25 +11,22 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import { runOpentill } from '../src/run-opentill.ts';
 import { startGatewayUnderTest, type GatewayUnderTest } from '../src/start-gateway-under-test.ts';
 
-/*
- * Received money goes to cold storage, through a whole gateway: fifty paid orders on each local chain, swept to the base unit, told
- * to their merchant, and explained by the books address by address.
- */
+// Sweeps fifty paid orders on each local chain to cold storage, and compares amounts, callbacks and ledger per address.
 
 const ORDERS = 50;
 const EVM_COLD = '0xa0ee7a142d267c1f36714e4a8f75612f20a79720';
 const TRON_COLD = 'TQe8oR3LibG2EHCMUe6WgvHXhAVpRLizBz';
 const SUI_COLD = `0x${'c01d'.repeat(16)}`;
 const TRX = 1_000_000n;
-/** What a USDT transfer on TRON's main network takes more than by its code: in use most, it is dearest. */
+/** Highest dynamic energy factor of USDT on TRON's main network. */
 const BUSIEST = 34_000;
 const CASES = [
   { chain: 'ETH_SEPOLIA', cold: EVM_COLD, by: 'TOP_UP', orders: ORDERS, prepare: () => Promise.resolve() },
   { chain: 'BSC_TEST', cold: EVM_COLD, by: 'TOP_UP', orders: ORDERS, prepare: () => Promise.resolve() },
-  // At the hot wallet's expense: coins of USDT do not move free there.
+  // The hot wallet pays the fees on SUI: USDT coins do not move free there.
   { chain: 'SUI_TEST', cold: SUI_COLD, by: 'FREE', orders: ORDERS, prepare: () => Promise.resolve() },
   { chain: 'TRON_TEST', cold: TRON_COLD, by: 'TOP_UP', orders: ORDERS, prepare: sellDearly },
-  // Where work is dear, the seller of energy is cheaper than coin; own stake is cheapest of all.
+  // At a high energy factor, rented energy is cheaper than burning coin. The wallet's own stake is cheapest.
   { chain: 'TRON_TEST', cold: TRON_COLD, by: 'RENT', orders: 20, prepare: makeTokenBusy },
   { chain: 'TRON_TEST', cold: TRON_COLD, by: 'STAKE', orders: 20, prepare: stakeMuch },
 ] as const;
@@ -59,7 +56,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 }, 120_000);
 
-/** Dearer than burning coin, whatever the token's work costs in the end. */
+/** Makes rented energy more expensive than burning coin. */
 function sellDearly(): Promise<void> {
   seller.setUnitPriceSun(1_000);
   return Promise.resolve();
@@ -71,7 +68,7 @@ async function makeTokenBusy(): Promise<void> {
   await tron.control('setEnergyFactor', { contract: tron.contractOf('USDT'), factor: BUSIEST });
 }
 
-/** Of the hot wallet, from before it was one: nobody signs that here. */
+/** Stakes for the hot wallet by the devnet's control API, because the gateway itself does not stake. */
 async function stakeMuch(): Promise<void> {
   const { rows } = await sql<{
     address: string;
@@ -80,22 +77,22 @@ async function stakeMuch(): Promise<void> {
   const sun = 1_000_000n * TRX;
   await under.tron!.control('fund', { address, trxSun: `${sun}` });
   const stake = () => under.tron!.control('stake', { address, sun: `${sun}` });
-  await waitUntil('a block has the coin to stake', () =>
+  await waitUntil('the coin to stake is in a block', () =>
     stake().then(
       () => true,
       () => false,
     ),
   );
-  // What came for fees by hand is booked by hand; staked it is the wallet's all the same.
+  // Coin sent to the hot wallet for fees is not booked automatically. Staked coin still counts as its balance.
   await waitUntil(
-    'it is booked',
+    'the coin is booked',
     async () =>
       (await runOpentill(under.gateway, ['reconcile', '--chain', 'TRON_TEST', '--book-gas'])).code === 0,
     60_000,
   );
 }
 
-/** 40 to 89 and some, so that no sum is right by chance; of less a sweep on TRON would cost more than the policy allows. */
+/** Distinct amounts from 40 to 90. Smaller ones would exceed the policy's cost share of a sweep on TRON. */
 const amountOf = (place: number) => `${place + 40}.${String((place * 37) % 10_000).padStart(4, '0')}`;
 
 async function order(chain: string, amount: string): Promise<OrderAnswer> {
@@ -126,7 +123,7 @@ async function countSweeps(chain: string, state: string): Promise<number> {
   return rows[0]?.n ?? 0;
 }
 
-/** What was lent for sweeps is back, each by one transaction. */
+/** Each delegation of energy for a sweep must have been undelegated. */
 async function expectNothingLent(): Promise<void> {
   const { rows } = await sql<{ kind: string; n: number }>`
     select m.kind, count(*)::int as n from movement m join payout p on p.order_pk = m.order_pk
@@ -136,7 +133,7 @@ async function expectNothingLent(): Promise<void> {
   expect(rows[0]?.n).toBe(rows[1]?.n);
 }
 
-/** EVM addresses are shown with their checksum, and stored without. */
+/** EVM addresses are stored without checksum. */
 const asStored = (address: string) => (address.startsWith('0x') ? address.toLowerCase() : address);
 
 const bookOf = (chain: string) =>
@@ -146,7 +143,7 @@ const bookOf = (chain: string) =>
       ? under.tron!
       : under.chains[chain as 'ETH_SEPOLIA' | 'BSC_TEST'];
 
-/** `data` of COLLECT_SUCCESS. */
+/** `data` of a COLLECT_SUCCESS callback. */
 interface Collected {
   readonly collectAmount: string;
   readonly fee: string;
@@ -155,7 +152,7 @@ interface Collected {
 }
 
 test.each(CASES)(
-  '$orders paid orders on $chain are swept exactly by $by, and told of',
+  'sweeps $orders paid orders on $chain by $by, with exact amounts and callbacks',
   async ({ chain, cold, by, orders: count, prepare }) => {
     const devnet = bookOf(chain);
     await prepare();
@@ -172,9 +169,9 @@ test.each(CASES)(
     }
     const isPaid = ({ orderId }: OrderAnswer) =>
       under.receiver.of(orderId).some(({ notifyType }) => notifyType === 'ORDER_SUCCESS');
-    await waitUntil('all are paid', () => Promise.resolve(orders.every(isPaid)), PAID_WITHIN_MS);
+    await waitUntil('all orders are paid', () => Promise.resolve(orders.every(isPaid)), PAID_WITHIN_MS);
 
-    // An operator sees what would be swept, and has it swept without waiting for its age.
+    // The operator's run does not wait for the minimum age of deposits.
     await opentill('sweep', 'run', '--chain', chain, '--reason', 'the test');
     await waitUntil('sweeps begin', async () => (await countSweeps(chain, 'OPEN')) > 0, 60_000);
     expect(await opentill('sweep', 'list', '--chain', chain)).toContain(chain);
@@ -183,7 +180,7 @@ test.each(CASES)(
     }, 10_000);
     try {
       await waitUntil(
-        'all is swept',
+        'all deposits are swept',
         async () => (await countSweeps(chain, 'DONE')) === doneBefore + count,
         SWEPT_WITHIN_MS,
       );
@@ -206,31 +203,31 @@ test.each(CASES)(
         const { transaction } = data;
         return notifyType === 'COLLECT_SUCCESS' && transaction?.chain === chain;
       });
-    await waitUntil('each is told of', () => Promise.resolve(collects().length >= count), 60_000);
-    const told = new Map(collects().map(({ nonce, data }) => [nonce, data as unknown as Collected]));
-    expect(told.size).toBe(count);
-    // Of each address what its customer paid, with no fee taken of the merchant, by a transaction of its own.
+    await waitUntil('all callbacks arrive', () => Promise.resolve(collects().length >= count), 60_000);
+    const reported = new Map(collects().map(({ nonce, data }) => [nonce, data as unknown as Collected]));
+    expect(reported.size).toBe(count);
+    // One transaction per address with the paid amount, without a fee for the merchant.
     const paid = orders.map(({ address }, place) => [address, devnet.baseUnits('USDT', amountOf(place))]);
-    const swept = [...told.values()].map(
+    const swept = [...reported.values()].map(
       ({ collectAmount, transaction }) =>
         [transaction.from, devnet.baseUnits('USDT', collectAmount)] as const,
     );
     expect(new Map(swept)).toEqual(new Map(paid as [string, bigint][]));
-    for (const { fee, feeRatio, transaction } of told.values()) {
+    for (const { fee, feeRatio, transaction } of reported.values()) {
       expect({ fee, feeRatio }).toEqual({ fee: '0', feeRatio: '0' });
       expect(asStored(transaction.to)).toBe(cold);
     }
-    expect(new Set([...told.values()].map(({ transaction }) => transaction.txid)).size).toBe(count);
+    expect(new Set([...reported.values()].map(({ transaction }) => transaction.txid)).size).toBe(count);
     const pending = under.receiver.received
       .slice(toldBefore)
       .filter(({ notifyType }) => notifyType === 'COLLECT_PENDING');
     expect(new Set(pending.map(({ nonce }) => nonce)).size).toBeGreaterThanOrEqual(count);
     expect(under.receiver.received.flatMap(({ problems }) => problems)).toEqual([]);
 
-    // Nothing is left unexplained: received, swept, unswept, address by address.
-    let said = '';
+    // Received, swept and unswept amounts agree for each address.
+    let report = '';
     await waitUntil(
-      'the books equal the chain',
+      'the ledger equals the chain',
       async () => {
         const { code, out } = await runOpentill(under.gateway, [
           'reconcile',
@@ -238,13 +235,13 @@ test.each(CASES)(
           '--chain',
           chain,
         ]);
-        said = out;
+        report = out;
         return code === 0;
       },
       60_000,
     );
     for (const [place, { address }] of orders.entries()) {
-      const lines = said.split('\n').filter((line) => line.startsWith(`${chain} ${asStored(address)} `));
+      const lines = report.split('\n').filter((line) => line.startsWith(`${chain} ${asStored(address)} `));
       const ofTokens = lines.flatMap((line) => WHOLLY_SWEPT.exec(line)?.[1] ?? []);
       expect(ofTokens.map((shown) => devnet.baseUnits('USDT', shown))).toEqual([
         devnet.baseUnits('USDT', amountOf(place)),

@@ -24,15 +24,12 @@ import { entryPoint } from '@opentill/local/checkout';
 import { openGuideBook } from '../src/guide-book.ts';
 import { CHECKOUT } from '../src/read-markdown.ts';
 
-/*
- * The way to a running gateway without Docker, by the lines of the guide to main networks as they stand there: on empty
- * servers, in folders in the place of those of a machine. There is no systemd in a test: what `systemctl` is told to start
- * is started here as its unit says, with its environment, its credentials and no others.
- */
+// Runs the commands of going-to-mainnet.md without Docker, on empty servers and in temporary folders. In place of
+// systemd, the test starts the processes with the environment and credentials of their units.
 
 const MAINNET = 'deploy/guides/going-to-mainnet.md';
 const CHAIN = 'ETH_SEPOLIA';
-/** Behind the endpoint's address: a key that a shell would read otherwise. */
+/** Query of the endpoint's URL, with characters that a shell would expand. */
 const KEY = '?key=a&b=$c';
 const POLICY = {
   version: 1,
@@ -47,7 +44,7 @@ let rabbitMq: RabbitMqServer;
 let chain: Anvil;
 let ports: Readonly<Record<'api' | 'ops' | 'gateway' | 'signer', number>>;
 const units: ChildProcess[] = [];
-/** What the units have written. */
+/** Output of the units. */
 let journal = '';
 
 function bounds(amount: string) {
@@ -56,7 +53,7 @@ function bounds(amount: string) {
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'opentill-units-'));
-  chmodSync(folder, 0o711); // the servers' users pass through
+  chmodSync(folder, 0o711); // lets the servers' users reach their subdirectories
   const managementPort = await findFreePort();
   [postgres, rabbitMq, chain] = await Promise.all([
     startPostgres({ dir: join(folder, 'postgres'), port: await findFreePort(), durable: false }),
@@ -94,7 +91,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 }, 60_000);
 
-/** What the guide's lines take from a checkout. It is not this one, where `prepare` would leave its .env. */
+/** Copies the files that the guide's commands need, because `prepare` would write .env into this checkout. */
 function prepareCheckout(opt: string): void {
   for (const file of ['.env.example', 'deploy/compose/prepare'])
     cpSync(join(CHECKOUT, file), join(opt, file));
@@ -104,12 +101,12 @@ function prepareCheckout(opt: string): void {
   symlinkSync(join(CHECKOUT, 'services'), join(opt, 'services'));
 }
 
-/** What there is before the guide's lines have put something into bin. */
+/** Writes a program that exists before the guide's commands install others in bin. */
 function program(name: string, script: string): void {
   writeFileSync(join(folder, 'before', name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
 }
 
-/** The folders of this test in the place of a machine's. */
+/** Replaces the guide's folders and ports by those of this test. */
 function here(text: string): string {
   return text
     .replaceAll('/etc/systemd/system', join(folder, 'systemd'))
@@ -142,16 +139,16 @@ async function run(commands: string): Promise<string> {
 
 const etc = (...path: readonly string[]): string => join(folder, 'etc', ...path);
 
-/** Says in the environment file what is this machine's own; each is there already, or is added. */
-function say(settings: Readonly<Record<string, string>>): void {
+/** Sets variables in the environment file. */
+function configure(settings: Readonly<Record<string, string>>): void {
   const isOther = (line: string): boolean =>
     !Object.keys(settings).some((name) => line.startsWith(`${name}=`));
   const kept = readFileSync(etc('opentill.env'), 'utf8').split('\n').filter(isOther);
-  const said = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
-  writeFileSync(etc('opentill.env'), [...kept, ...said, ''].join('\n'));
+  const lines = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
+  writeFileSync(etc('opentill.env'), [...kept, ...lines, ''].join('\n'));
 }
 
-/** As the superuser of a server that knows of no `opentill`: ours begins with one. */
+/** Executes statements as superuser, after removing the role and database `opentill` of the test server. */
 async function asSuperuser(statements: readonly string[]): Promise<void> {
   const url = new URL(postgres.url);
   const execute = async (texts: readonly string[]): Promise<void> => {
@@ -167,28 +164,28 @@ async function asSuperuser(statements: readonly string[]): Promise<void> {
 const pairs = (lines: readonly string[]): [string, string][] =>
   lines.map((line) => line.split(/=(.*)/s, 2) as [string, string]);
 
-/** Starts a unit as systemd would, as far as ours use it. */
+/** Starts a unit like systemd, for the directives that our units use. */
 function startUnit(name: string): void {
   const lines = readFileSync(join(folder, 'systemd', `${name}.service`), 'utf8').split('\n');
-  const said = (key: string): string[] =>
+  const valuesOf = (key: string): string[] =>
     lines.flatMap((line) => (line.startsWith(`${key}=`) ? [line.slice(key.length + 1)] : []));
   const [credentials, state] = [join(folder, `${name}.credentials`), join(folder, `${name}.state`)];
   mkdirSync(credentials, { mode: 0o700 });
-  for (const directory of said('StateDirectory')) mkdirSync(join(state, directory), { recursive: true });
-  for (const credential of said('LoadCredential')) {
+  for (const directory of valuesOf('StateDirectory')) mkdirSync(join(state, directory), { recursive: true });
+  for (const credential of valuesOf('LoadCredential')) {
     const [file = '', path = ''] = credential.split(':');
     copyFileSync(here(path), join(credentials, file));
     chmodSync(join(credentials, file), 0o400);
   }
-  const settings = said('Environment').flatMap((text) =>
+  const settings = valuesOf('Environment').flatMap((text) =>
     text.startsWith('"') ? [text.slice(1, -1)] : text.split(' '),
   );
   const places = (text: string): string => text.replaceAll('%d', credentials).replaceAll('%S', state);
-  const [file = ''] = said('EnvironmentFile');
+  const [file = ''] = valuesOf('EnvironmentFile');
   const ofFile = readFileSync(here(file), 'utf8')
     .split('\n')
     .filter((line) => /^[A-Z]/.test(line));
-  const [, ...args] = (said('ExecStart')[0] ?? '').replace('/opt/opentill', CHECKOUT).split(' ');
+  const [, ...args] = (valuesOf('ExecStart')[0] ?? '').replace('/opt/opentill', CHECKOUT).split(' ');
   const env = { ...Object.fromEntries(pairs(settings.map(places))), ...Object.fromEntries(pairs(ofFile)) };
   const unit = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   for (const stream of [unit.stdout, unit.stderr])
@@ -196,7 +193,7 @@ function startUnit(name: string): void {
   units.push(unit);
 }
 
-it('a machine is set up by the lines of the guide, and its gateway is there and stops cleanly', async () => {
+it("the guide's commands set up a machine with a gateway that stops cleanly", async () => {
   const at = (name: string): string => join(folder, 'here', name);
   const file = readFileSync(join(CHECKOUT, 'deploy', 'networks', 'local.json'), 'utf8');
   const { networks } = JSON.parse(file) as { networks: { chain: string }[] };
@@ -208,7 +205,7 @@ it('a machine is set up by the lines of the guide, and its gateway is there and 
   await run(block('policy'));
 
   await run(block('units-files'));
-  say({
+  configure({
     DATABASE_URL: `postgres://127.0.0.1:${postgres.port}/opentill`,
     AMQP_URL: `amqp://127.0.0.1:${rabbitMq.port}`,
     AMQP_MANAGEMENT_URL: `http://${new URL(rabbitMq.managementUrl ?? '').host}`,
@@ -225,9 +222,9 @@ it('a machine is set up by the lines of the guide, and its gateway is there and 
   const statements = block('units-database').replace('PASSWORD', password).split(';');
   await asSuperuser(statements.filter((text) => text.trim() !== ''));
   await run(block('units-broker'));
-  const told = await run(block('units-setup'));
-  expect(told).toMatch(/passwords set for (\d+) of \1 roles/);
-  expect(told).toContain('queues declared, canary returned');
+  const output = await run(block('units-setup'));
+  expect(output).toMatch(/passwords set for (\d+) of \1 roles/);
+  expect(output).toContain('queues declared, canary returned');
 
   const [install = '', reload = '', enable = '', ...look] = block('units-start').split('\n');
   await run([install, reload, enable].join('\n'));
@@ -237,7 +234,7 @@ it('a machine is set up by the lines of the guide, and its gateway is there and 
   expect(await run(look.join('\n'))).toMatch(/Deployment[^]* 0 fail/);
   expect(units.map(({ exitCode }) => exitCode)).toEqual([null, null]);
 
-  // What the command line finds there: the gateway by its operator, the database by its owner, the wallet.
+  // `opentill` finds the gateway, the database and the wallet.
   const made = await run(
     'opentill merchant create --id shop-1 --callback-url https://shop.example.com/callbacks',
   );
@@ -251,6 +248,6 @@ it('a machine is set up by the lines of the guide, and its gateway is there and 
   expect(await Promise.all(ended)).toEqual([0, 0]);
 }, 180_000);
 
-it('leaves nothing of its lines out', () => {
+it('runs all blocks for units', () => {
   expect(book.left()).toEqual([]);
 });

@@ -8,11 +8,8 @@ import type { ChainUnderTest } from '../src/chain-under-test.ts';
 import { runOpentill } from '../src/run-opentill.ts';
 import { startGatewayUnderTest, type GatewayUnderTest } from '../src/start-gateway-under-test.ts';
 
-/*
- * Money that no order could take, of every kind, through a whole gateway: an operator finds it with its reason, takes it for its order
- * where that makes sense, or gives it back to an address that he says, never twice and never more than is left; all of it is
- * swept, and the books explain it.
- */
+// Every kind of unmatched deposit: an operator lists it, accepts it for its order or refunds it, never twice and never
+// more than is left. All of it is swept, and the ledger agrees with the chains.
 
 const COLD = '0xa0Ee7A142d267C1f36714E4a8F75612F20a79720';
 const TRON_COLD = 'TQe8oR3LibG2EHCMUe6WgvHXhAVpRLizBz';
@@ -49,14 +46,14 @@ async function done(...args: readonly string[]): Promise<string> {
   expect({ args, code, errors }).toEqual({ args, code: 0, errors: '' });
   return out;
 }
-/** What it says when it is refused. */
+/** Returns the error text of a command, which must fail. */
 async function refused(...args: readonly string[]): Promise<string> {
   const { code, errors } = await opentill(...args);
   expect([args, code === 0]).toEqual([args, false]);
   return errors;
 }
 
-/** The lines of an order, by the words of `unmatched list`. */
+/** Lines of an order in `unmatched list`. */
 async function listed(
   collection: OrderAnswer,
 ): Promise<readonly { id: string; reason: string; line: string }[]> {
@@ -82,7 +79,6 @@ const statusOf = async ({ orderId }: OrderAnswer) => (await under.merchant.statu
 const untilStatus = (collection: OrderAnswer, status: string) =>
   waitUntil(`it is ${status}`, async () => (await statusOf(collection))?.status === status, 60_000);
 
-/** Where money that was given back is looked for. */
 type Devnet = Pick<ChainUnderTest, 'balance'>;
 
 async function refund(devnet: Devnet, id: string, to: string, ...amount: readonly string[]): Promise<void> {
@@ -90,7 +86,7 @@ async function refund(devnet: Devnet, id: string, to: string, ...amount: readonl
   const [orderPk = ''] = out.match(/[0-9a-f]{8}-[0-9a-f-]{27}/) ?? [];
   const { approverKeyFile, approverPassphraseFile } = under.gateway.policy;
   await waitUntil(
-    'it waits for approval',
+    'the refund waits for approval',
     async () => (await done('payout', 'list', '--waiting')).includes(orderPk),
     30_000,
   );
@@ -99,7 +95,7 @@ async function refund(devnet: Devnet, id: string, to: string, ...amount: readonl
   await done('payout', 'approve', orderPk, '--yes', ...keys);
 }
 
-it('every kind is listed, taken where it makes sense, given back where it is wanted, and swept', async () => {
+it('lists, accepts, refunds and sweeps every kind of unmatched deposit', async () => {
   const expiresIn = (await eth.secondsAhead()) + 60;
   const again = await order();
   const [late, dust, token, chain] = [
@@ -119,7 +115,7 @@ it('every kind is listed, taken where it makes sense, given back where it is wan
     token: await theOne(token, 'WRONG_TOKEN'),
     chain: await theOne(chain, 'WRONG_CHAIN'),
   };
-  // As long as its order is open its customer may pay it.
+  // Not while the order is open: its customer may still pay it.
   expect(await refused('unmatched', 'accept', ids.token, '--as', '100', '--reason', 'as good')).toContain(
     'accept the deposit when the order has expired',
   );
@@ -129,21 +125,21 @@ it('every kind is listed, taken where it makes sense, given back where it is wan
   const lateId = await theOne(late, 'LATE');
   const dustId = await theOne(dust, 'UNDERPAID');
 
-  // Late: taken, told, and not given back as well.
+  // A late deposit, once accepted, cannot be refunded.
   await done('unmatched', 'accept', lateId, '--reason', 'he wrote to us');
   await untilStatus(late, 'SUCCESS');
   expect(await refused('unmatched', 'refund', lateId, '--to', receiver(), '--reason', 'and again')).toMatch(
     /no unmatched deposit/i,
   );
 
-  // Another token: for what the operator says, shown as what it is.
+  // Another token is accepted at the operator's value, and callbacks show the token.
   expect(await refused('unmatched', 'accept', ids.token, '--reason', 'as good')).toContain(
     'its worth in USDT',
   );
   await done('unmatched', 'accept', ids.token, '--as', '99.5', '--reason', 'as good, less our trouble');
   await untilStatus(token, 'SUCCESS');
   expect(await statusOf(token)).toMatchObject({ actualAmount: '99.50' });
-  await waitUntil('its shop is told', () =>
+  await waitUntil('the shop receives ORDER_SUCCESS', () =>
     Promise.resolve(
       under.receiver
         .of(token.orderId)
@@ -156,7 +152,7 @@ it('every kind is listed, taken where it makes sense, given back where it is wan
     ),
   );
 
-  // Paid again: not a second success; given back in parts, and no more than that.
+  // A second payment cannot be accepted. It is refunded in parts, up to its amount.
   expect(await refused('unmatched', 'accept', ids.again, '--reason', 'thanks')).toContain('is already paid');
   const payer = receiver();
   await refund(eth, ids.again, payer, '--amount', '12.5');
@@ -177,7 +173,7 @@ it('every kind is listed, taken where it makes sense, given back where it is wan
   const other = receiver();
   await refund(eth, ids.again, other);
   await waitUntil(
-    'both are given back',
+    'both refunds arrive',
     async () => (await eth.balance('USDT', payer)) > 0n && (await eth.balance('USDT', other)) > 0n,
     60_000,
   );
@@ -189,7 +185,7 @@ it('every kind is listed, taken where it makes sense, given back where it is wan
     'are left',
   );
 
-  // On another chain: given back there.
+  // A deposit on another chain is refunded there.
   const onBsc = receiver();
   const out = await done('unmatched', 'refund', ids.chain, '--to', onBsc, '--reason', 'wrong chain');
   const [refundPk = ''] = out.match(/[0-9a-f]{8}-[0-9a-f-]{27}/) ?? [];
@@ -198,19 +194,19 @@ it('every kind is listed, taken where it makes sense, given back where it is wan
   );
   const { approverKeyFile, approverPassphraseFile } = under.gateway.policy;
   await waitUntil(
-    'it waits for approval',
+    'the refund waits for approval',
     async () => (await done('payout', 'list', '--waiting')).includes(refundPk),
     30_000,
   );
   const keys = ['--key-file', approverKeyFile, '--passphrase-file', approverPassphraseFile];
   await done('payout', 'approve', refundPk, '--yes', ...keys);
-  await waitUntil('it is given back', async () => (await bsc.balance('USDT', onBsc)) > 0n, 60_000);
+  await waitUntil('the refund arrives', async () => (await bsc.balance('USDT', onBsc)) > 0n, 60_000);
   expect(await bsc.balance('USDT', onBsc)).toBe(bsc.baseUnits('USDT', '90'));
 
-  // Dust may be taken, if somebody wants it so; nothing forces anybody.
+  // Dust stays in the list until an operator accepts or refunds it.
   expect((await listed(dust)).map(({ id }) => id)).toEqual([dustId]);
 
-  // Whatever it is called, it goes to cold storage, but for what is not worth its fee.
+  // All deposits are swept to cold storage, except those below their fee.
   for (const { chain: name } of [eth, bsc])
     await done('sweep', 'run', '--chain', name, '--reason', 'the test');
   const cold = async () => [
@@ -227,7 +223,7 @@ it('every kind is listed, taken where it makes sense, given back where it is wan
   await waitUntil(
     'dust waits',
     async () => {
-      // For as long as somebody asks it is not said to be young.
+      // A requested run ignores the minimum age, so that the plan shows the next obstacle.
       await done('sweep', 'run', '--chain', eth.chain, '--reason', 'dust, too');
       return /1 wait: (COST_SHARE|TOO_SMALL)/.test(await done('sweep', 'plan', '--chain', eth.chain));
     },
@@ -245,11 +241,11 @@ async function expectAllExplained(): Promise<void> {
     },
     60_000,
   );
-  await waitUntil('nothing is unexplained', async () => (await opentill('reconcile')).code === 0, 60_000);
+  await waitUntil('reconcile succeeds', async () => (await opentill('reconcile')).code === 0, 60_000);
   expect(await under.findProblems()).toEqual([]);
 }
 
-it('on TRON, too: taken for its order, given back to whom an operator says, and swept, but not while sweeps are paused', async () => {
+it('accepts, refunds and sweeps unmatched deposits on TRON, unless sweeps are paused', async () => {
   const tron = under.tron!;
   const { chain } = tron;
   const paid = (amount: string, symbol = 'USDT') => tron.baseUnits(symbol, amount);
@@ -280,7 +276,7 @@ it('on TRON, too: taken for its order, given back to whom an operator says, and 
   await done('unmatched', 'accept', ids.token, '--as', '99.5', '--reason', 'as good, less our trouble');
   await untilStatus(token, 'SUCCESS');
   expect(await statusOf(token)).toMatchObject({ actualAmount: '99.50' });
-  await waitUntil('its shop is told', () =>
+  await waitUntil('the shop receives ORDER_SUCCESS', () =>
     Promise.resolve(
       under.receiver
         .of(token.orderId)
@@ -293,7 +289,7 @@ it('on TRON, too: taken for its order, given back to whom an operator says, and 
     ),
   );
 
-  // In two parts, to no account that paid, and no more than came.
+  // A refund in two parts to other accounts, up to the amount.
   const [payer, other] = [newReceiver(), newReceiver()];
   expect(await refused('unmatched', 'accept', ids.again, '--reason', 'thanks')).toContain('is already paid');
   const mistyped = `${payer.slice(0, -1)}${payer.endsWith('1') ? '2' : '1'}`;
@@ -305,13 +301,13 @@ it('on TRON, too: taken for its order, given back to whom an operator says, and 
   expect(await refused('unmatched', 'refund', ids.again, ...more)).toContain('are left');
   await refund(tron, ids.again, other);
   const given = async () => [await tron.balance('USDT', payer), await tron.balance('USDT', other)];
-  await waitUntil('both are given back', async () => (await given()).every((sum) => sum > 0n), 90_000);
+  await waitUntil('both refunds arrive', async () => (await given()).every((sum) => sum > 0n), 90_000);
   expect(await given()).toEqual([paid('12.5'), paid('47.5')]);
   expect(await refused('unmatched', 'refund', ids.again, '--to', payer, '--reason', 'once more')).toContain(
     'are left',
   );
 
-  // Nothing leaves while an operator has sweeps paused, whatever another one asks for.
+  // No sweep starts while sweeps are paused, even if a run is requested.
   const plan = () => done('sweep', 'plan', '--chain', chain);
   const sweeps = async () => {
     const { rows } = await sql`select from sweep where chain = ${chain}`.execute(under.database.kysely);
@@ -320,12 +316,12 @@ it('on TRON, too: taken for its order, given back to whom an operator says, and 
   await done('sweep', 'pause', '--chain', chain, '--reason', 'look first');
   await done('sweep', 'run', '--chain', chain, '--reason', 'the test');
   await waitUntil(
-    'three would begin',
+    'the plan shows three paused sweeps',
     async () => /3 to begin .*PAUSED by .*look first/.test(await plan()),
     60_000,
   );
   const shown = await plan();
-  await waitUntil('a planner looks again', async () => (await plan()) !== shown, 60_000);
+  await waitUntil('the planner runs again', async () => (await plan()) !== shown, 60_000);
   expect(await sweeps()).toBe(0);
   await done('sweep', 'resume', '--chain', chain, '--reason', 'looked');
   const cold = async () => [await tron.balance('USDT', TRON_COLD), await tron.balance('USDC', TRON_COLD)];

@@ -17,12 +17,10 @@ import {
 } from '../src/gateway-in-containers.ts';
 import { CHECKOUT } from '../src/read-markdown.ts';
 
-/*
- * An upgrade as an operator makes it, with payments in and out all the time: the version before the newest migration runs
- * in its own images, is put on the new schema, and is replaced one service after the other.
- */
+// An upgrade by an operator while payments run: starts the version before the newest migration, migrates the schema, and
+// replaces one service after another.
 
-/** Replaced in this order; each works beside those of before and those that came already. */
+/** Order of replacement. Old and new services must work together in every state. */
 const SERVICES = [
   'webhook-sender',
   'confirmation-tracker',
@@ -35,7 +33,7 @@ const SERVICES = [
 ] as const;
 const BUILD_TIMEOUT_MS = 1_200_000;
 const PAYMENT_PAUSE_MS = 500;
-/** Payments that are begun in each state of the upgrade. */
+/** Payments started in each state of the upgrade. */
 const PAYMENTS_IN_EACH = 4;
 
 let before: string | undefined;
@@ -51,24 +49,26 @@ const FIRST_TO_UPGRADE = `${SCHEMA}/0001-baseline`;
 const git = (...args: string[]) =>
   execFileSync('git', ['-C', CHECKOUT, ...args], { encoding: 'utf8', stdio: 'pipe' }).trim();
 
-/** The last commit without the newest migration, or the first one from which this version upgrades. */
+/** Returns the last commit without the newest migration, or the first from which an upgrade exists. */
 function findCommitBefore(): string {
   try {
     const firstWith = (path: string) =>
       git('log', '--diff-filter=A', '--format=%H', '--reverse', '--', path).split('\n')[0] ?? '';
     const added = firstWith(`${SCHEMA}/${MIGRATIONS.at(-1)?.name}*`);
-    const commit = git('rev-parse', '--verify', added === '' ? 'HEAD' : `${added}^`); // an uncommitted one is in none
+    const commit = git('rev-parse', '--verify', added === '' ? 'HEAD' : `${added}^`); // '' if the migration is not committed
     return git('ls-tree', '--name-only', commit, FIRST_TO_UPGRADE) === ''
       ? firstWith(FIRST_TO_UPGRADE)
       : commit;
   } catch (cause) {
-    throw new Error('This test upgrades from an earlier commit: it needs the history of this checkout.', {
-      cause,
-    });
+    throw new Error(
+      'This test upgrades from an earlier commit, so it needs a checkout with its git history.',
+      {
+        cause,
+      },
+    );
   }
 }
 
-/** Names of the migrations at a commit, in order. */
 function migrationsAt(commit: string): readonly string[] {
   const entries = git('ls-tree', '--name-only', commit, `${SCHEMA}/`).split('\n');
   return entries.map((path) => basename(path, '.sql')).toSorted();
@@ -101,7 +101,7 @@ afterAll(async () => {
   if (before !== undefined) rmSync(before, { recursive: true, force: true });
 }, 180_000);
 
-test('services are put on the new schema and replaced one by one while payments run: none fails, is lost or made twice', async () => {
+test('upgrades one service after another while payments run, without losing any', async () => {
   const orderIds: string[] = [];
   const receiver = devAccount(6).address;
   const [first] = gateway.evm;
@@ -127,7 +127,7 @@ test('services are put on the new schema and replaced one by one while payments 
     const until = orderIds.length + PAYMENTS_IN_EACH;
     await waitUntil(`payments ${when}`, () => orderIds.length >= until, 60_000);
     const orderId = orderIds.at(-2) ?? '';
-    await gateway.untilStatus(orderId, 'SUCCESS'); // it goes all the way, by whoever runs
+    await gateway.untilStatus(orderId, 'SUCCESS'); // with the services of this state
   };
   const appliedMigrations = async () => {
     const { kysely: db } = gateway.database();
@@ -145,12 +145,12 @@ test('services are put on the new schema and replaced one by one while payments 
     expect((await setup()).ExitCode).toBe(0);
     expect(await appliedMigrations()).toEqual(MIGRATIONS.map(({ name }) => name));
     expect(await imagesOf()).toEqual(SERVICES.map(() => 'before'));
-    await somePayments('by services of before on the new schema');
+    await somePayments('by old services on the new schema');
     for (const [place, service] of SERVICES.entries()) {
       await now.compose(['up', '-d', '--no-build', '--no-deps', service]);
       await untilHealthy(now, [service]);
       expect(await imagesOf()).toEqual(SERVICES.map((_, i) => (i <= place ? 'latest' : 'before')));
-      await somePayments(`beside the new ${service}`);
+      await somePayments(`with the new ${service}`);
     }
   };
   const paying = pay();
@@ -162,10 +162,10 @@ test('services are put on the new schema and replaced one by one while payments 
   }
   for (const orderId of orderIds) await gateway.untilStatus(orderId, 'SUCCESS');
   for (const orderId of orderIds) {
-    const told = (await gateway.callbacksOf(orderId)).filter(
+    const successes = (await gateway.callbacksOf(orderId)).filter(
       ({ notifyType }) => notifyType === 'ORDER_SUCCESS',
     );
-    expect([orderId, told.length]).toEqual([orderId, 1]);
+    expect([orderId, successes.length]).toEqual([orderId, 1]);
   }
   expect((await first.balance('USDT', receiver)) - balanceBefore).toBe(first.baseUnits('USDT', `${payouts}`));
   expect(await gateway.findProblems()).toEqual([]);
