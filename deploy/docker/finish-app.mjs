@@ -71,25 +71,25 @@ function listed(bill) {
 
 function finishBill(file) {
   const bill = JSON.parse(readFileSync(file, 'utf8'));
-  const [there, said] = [installed(), listed(bill)];
+  const [inFolder, inBill] = [installed(), listed(bill)];
   const wrong = [
-    ...[...there.keys()].filter((id) => !said.has(id)).map((id) => `installed but not listed: ${id}`),
-    ...[...said.keys()].filter((id) => !there.has(id)).map((id) => `listed but not installed: ${id}`),
+    ...[...inFolder.keys()].filter((id) => !inBill.has(id)).map((id) => `installed but not listed: ${id}`),
+    ...[...inBill.keys()].filter((id) => !inFolder.has(id)).map((id) => `listed but not installed: ${id}`),
   ];
   if (wrong.length > 0)
     throw new Error(`the bill of materials differs from the installed packages\n${wrong.join('\n')}`);
   bill.metadata.timestamp = new Date(Number(epoch) * 1_000).toISOString();
   delete bill.serialNumber; // random
-  const refOf = (id) => said.get(id)['bom-ref'];
+  const refOf = (id) => inBill.get(id)['bom-ref'];
   bill.components.sort((a, b) => byText(a['bom-ref'], b['bom-ref'])); // their order depends on the file system
   // pnpm lists shared dependencies only for the package it read first.
-  bill.dependencies = [...there]
+  bill.dependencies = [...inFolder]
     .map(([id, reached]) => ({ ref: refOf(id), dependsOn: [...reached].map(refOf).sort(byText) }))
     .sort((a, b) => byText(a.ref, b.ref));
   const digest = createHash('sha256').update(JSON.stringify(bill)).digest('hex');
   const id = [8, 12, 16, 20, 32].map((end, i, ends) => digest.slice(ends[i - 1] ?? 0, end));
   writeFileSync(file, `${JSON.stringify({ ...bill, serialNumber: `urn:uuid:${id.join('-')}` }, null, 1)}\n`);
-  return there.size;
+  return inFolder.size;
 }
 
 /** By code units, independent of the locale. */
