@@ -13,7 +13,6 @@ export interface ReceivedCallback {
   readonly problems: readonly string[];
 }
 
-/** A merchant's server that records all callbacks. */
 export interface CallbackReceiver {
   readonly url: string;
   readonly received: readonly ReceivedCallback[];
@@ -36,7 +35,6 @@ interface Envelope {
   readonly data: NotifyOrder;
 }
 
-/** Listens on 127.0.0.1. */
 export async function startCallbackReceiver(port: number, secret: string): Promise<CallbackReceiver> {
   const received: ReceivedCallback[] = [];
   let next: string | undefined;
@@ -86,7 +84,6 @@ export async function startCallbackReceiver(port: number, secret: string): Promi
   return receiver;
 }
 
-/** Keeps the first callback of each nonce. */
 export function firstArrivals(callbacks: readonly ReceivedCallback[]): readonly ReceivedCallback[] {
   const seen = new Set<string>();
   return callbacks.filter(({ nonce }) => !seen.has(nonce) && seen.add(nonce));

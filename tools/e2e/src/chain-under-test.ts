@@ -18,7 +18,6 @@ export interface Payment {
   readonly to: string;
   /** Decimal string in display units. */
   readonly amount: string;
-  /** @default 'USDT' */
   readonly symbol?: string;
   /** Index of the paying customer account: 2, 3 or 4. @default 2 */
   readonly account?: number;
@@ -29,7 +28,6 @@ export interface MinedTransaction {
   readonly blockHash: string;
   readonly timestamp: number;
   readonly from: string;
-  /** In wei. */
   readonly fee: bigint;
 }
 
@@ -43,13 +41,11 @@ export interface ChainUnderTest {
   readonly rpcUrl: string;
   readonly nativeSymbol: string;
   readonly nativeDecimals: number;
-  /** With its EIP-55 checksum. */
   contractOf(symbol: string): string;
   decimalsOf(symbol: string): number;
   baseUnits(symbol: string, amount: string): bigint;
   /** Resolves with the hash before the transaction is mined. */
   pay(payment: Payment): Promise<string>;
-  /** Stops automatic blocks until `mineByTime`. */
   mineByHand(): Promise<void>;
   mineByTime(): Promise<void>;
   mine(blocks?: number): Promise<void>;
@@ -58,7 +54,6 @@ export interface ChainUnderTest {
   rawTransaction(txid: string): Promise<string>;
   /** Replaces the last `depth` blocks. Each replacement goes into the block at its offset; 0 is the oldest. */
   reorg(depth: number, replacements?: Parameters<typeof reorg>[0]['replacements']): Promise<void>;
-  /** Native coin at the head block. */
   coins(holder: string): Promise<bigint>;
   balance(symbol: string, holder: string): Promise<bigint>;
   /** Seconds by which the chain's time is ahead of the clock. */

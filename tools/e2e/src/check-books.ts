@@ -5,10 +5,8 @@ import { firstArrivals, type ReceivedCallback } from './callback-receiver.ts';
 
 // Invariants of a gateway at rest. Each function returns one line per problem. `db` has the rights of the owner.
 
-/** A chain whose balances are compared with the ledger. */
 export interface BookedChain {
   readonly chain: string;
-  /** Native coin at the head block. */
   coins(holder: string): Promise<bigint>;
   balance(symbol: string, holder: string): Promise<bigint>;
 }
@@ -19,7 +17,6 @@ export interface HotWallets {
   readonly suiHotWallet: string;
 }
 
-/** Checks that the ledger is consistent and agrees with the tracker's transfers and orders. */
 export async function findLedgerProblems(db: Db): Promise<string[]> {
   const { rows } = await sql<{ problem: string }>`
     with account as (
@@ -90,7 +87,6 @@ export async function findChainProblems(db: Db, chains: readonly BookedChain[]):
   return problems;
 }
 
-/** Compares payouts with their transactions, and the ledger with the hot wallets. */
 export async function findPayoutProblems(
   db: Db,
   chains: readonly BookedChain[],
@@ -131,7 +127,6 @@ export async function findPayoutProblems(
   return problems;
 }
 
-/** Compares the received callbacks with the gateway's notifications. */
 export async function findCallbackProblems(db: Db, received: readonly ReceivedCallback[]): Promise<string[]> {
   const problems = received.flatMap(({ nonce, problems: wrong }) => wrong.map((why) => `${nonce}: ${why}`));
   const rows = await db
@@ -211,7 +206,6 @@ function countBy(callbacks: readonly ReceivedCallback[]): Map<string, number> {
   return counts;
 }
 
-/** Number of notifications that are neither delivered nor superseded. */
 export async function undeliveredCount(db: Db): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select count(*)::int as count from notification n

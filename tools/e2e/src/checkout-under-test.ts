@@ -79,7 +79,6 @@ export async function examine(view: PageUnderTest, name: string): Promise<void> 
   expect(view.complaints).toEqual([]);
 }
 
-/** Opens an order's page, waits for its state and examines it, also in a right-to-left language. */
 export async function examineUrl(browser: BrowserUnderTest, url: string, state: string): Promise<void> {
   for (const [name, address] of [
     [state, url],

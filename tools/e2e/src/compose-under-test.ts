@@ -16,7 +16,6 @@ import { promisify } from 'node:util';
 import { findFreePort } from '@opentill/test-servers/free-port';
 import { CHECKOUT } from './read-markdown.ts';
 
-/** The part of `docker inspect` that tests use. */
 export interface ContainerFacts {
   readonly Id: string;
   readonly Name: string;
@@ -63,11 +62,8 @@ export interface ComposeUnderTest {
   compose(args: readonly string[], files?: readonly string[], timeoutMs?: number): Promise<string>;
   /** Runs a line of a document unchanged in `folder`. `docker compose run` uses this project, without a terminal. */
   type(line: string, folder: string): Promise<string>;
-  /** Runs compose with `input` on standard input. Returns its standard output. */
   pipe(args: readonly string[], input?: Buffer): Promise<Buffer>;
-  /** Throws if the service has no container. */
   inspect(service: string): Promise<ContainerFacts>;
-  /** Names of the services with a running container. */
   running(files?: readonly string[]): Promise<readonly string[]>;
   /** Runs a program in a service's container. Does not throw when it fails. */
   exec(
@@ -78,7 +74,6 @@ export interface ComposeUnderTest {
   moveTo(source: ComposeSource): Promise<ComposeUnderTest>;
   /** Kills and removes services and removes volumes, like the loss of a disk. */
   lose(services: readonly string[], volumes: readonly string[]): Promise<void>;
-  /** Removes everything, including volumes. */
   remove(): Promise<void>;
 }
 
@@ -86,7 +81,6 @@ const run = promisify(execFile);
 const OUTPUT_MAX = 64 * 1024 * 1024;
 const COMMAND_TIMEOUT_MS = 300_000;
 
-/** Returns undefined without a Docker engine or compose. */
 async function findCompose(): Promise<readonly string[] | undefined> {
   const answers = async (command: string, ...args: string[]): Promise<boolean> =>
     run(command, args, { timeout: 15_000 }).then(
@@ -101,10 +95,8 @@ async function findCompose(): Promise<readonly string[] | undefined> {
 /** Unchanged when a project moves from one version to another. */
 interface Project {
   readonly command: string;
-  /** Arguments before all others. */
   readonly before: readonly string[];
   readonly name: string;
-  /** Contains .env. */
   readonly directory: string;
   readonly secrets: string;
   readonly ports: ComposeUnderTest['ports'];

@@ -19,7 +19,6 @@ import { CHECKOUT } from './read-markdown.ts';
 import { createSuiUnderTest, type SuiUnderTest } from './sui-under-test.ts';
 import { createTronUnderTest, type TronUnderTest } from './tron-under-test.ts';
 
-/** A callback that the demo shop received. */
 export interface ShopCallback {
   readonly notifyType: string;
   readonly repeats: number;
@@ -36,7 +35,6 @@ export interface GatewayInContainers {
   reopenDatabase(): Promise<void>;
   /** Creates a collection of 10 USDT; retries until it is accepted. Returns its address. */
   order(orderId: string, chain: Pick<ChainUnderTest, 'chain'>): Promise<string>;
-  /** Creates a payout of USDT; retries until it is accepted. */
   payOut(
     orderId: string,
     chain: Pick<ChainUnderTest, 'chain'>,
@@ -67,7 +65,6 @@ export async function untilHealthy(
   }
 }
 
-/** Throws when devnet-funds fails. */
 export async function untilFunded(docker: Pick<ComposeUnderTest, 'inspect'>): Promise<void> {
   const state = async () => (await docker.inspect('devnet-funds')).State;
   const hasEnded = async () => (await state()).Status === 'exited';
@@ -118,7 +115,6 @@ export async function reachGateway(docker: ComposeUnderTest): Promise<GatewayInC
   };
 }
 
-/** Returns the order's address. */
 async function untilTaken(
   what: string,
   create: () => Promise<Answered<{ readonly address: string }>>,

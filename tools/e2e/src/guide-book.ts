@@ -69,7 +69,6 @@ export const RUN_BY: Readonly<Record<string, Marks>> = {
 
 interface NotRun {
   readonly document: string;
-  /** Beginning of the block or command. */
   readonly begins: string;
   readonly why: string;
 }
@@ -149,16 +148,13 @@ export const NOT_RUN: readonly NotRun[] = [
   ),
 ];
 
-/** The used part of commander's Command. */
 export interface CommandTree {
   name(): string;
   readonly commands: readonly CommandTree[];
   readonly options: readonly { readonly long?: string | undefined }[];
 }
 
-/** A command of `opentill` as written in a document. */
 export interface SpelledCommand {
-  /** For example `hold release`. */
   readonly path: string;
   readonly options: readonly string[];
 }
@@ -204,7 +200,6 @@ export function commandLines(block: string): readonly string[] {
 export interface GuideBook {
   /** Returns a document's blocks with this mark, in order. Throws if there is none. */
   take(document: string, mark: string): readonly [string, ...string[]];
-  /** Document and mark of the blocks that were not taken. */
   left(): readonly string[];
 }
 

@@ -5,15 +5,12 @@ import { Transaction } from '@mysten/sui/transactions';
 
 export interface InjectedSuiWallet {
   readonly address: string;
-  /** The page's requests. */
   readonly calls: readonly string[];
-  /** Rejects all later requests. */
   refuse(): void;
 }
 
 interface SuiWalletOptions {
   readonly nodeUrl: string;
-  /** Ed25519, `suiprivkey1…`. */
   readonly secretKey: string;
 }
 

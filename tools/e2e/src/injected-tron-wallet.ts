@@ -5,18 +5,14 @@ import type { Page, Route } from 'playwright-core';
 import { TronWeb } from 'tronweb';
 
 export interface InjectedTronWallet {
-  /** Base58. */
   readonly address: string;
-  /** The page's requests. */
   readonly calls: readonly string[];
-  /** Rejects all later signatures. */
   refuse(): void;
 }
 
 interface TronWalletOptions {
   /** Replaces the public node of the test network. */
   readonly nodeUrl: string;
-  /** Hex. */
   readonly privateKey: string;
   /** `before`: an old version without TIP-1193 and TIP-6963. */
   readonly generation?: 'today' | 'before';

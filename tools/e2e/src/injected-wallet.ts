@@ -4,9 +4,7 @@ import { sendTransaction } from '@opentill/devnets/evm/transactions';
 import { callRpc } from '@opentill/devnets/evm/json-rpc';
 
 export interface InjectedWallet {
-  /** The page's requests, in order. */
   readonly calls: readonly { readonly method: string; readonly params?: readonly unknown[] }[];
-  /** Rejects all later requests. */
   refuse(): void;
   /** Later sends succeed but return an error. */
   failAfterSending(): void;
@@ -18,7 +16,6 @@ interface Call {
 }
 
 interface WalletChain {
-  /** `0x` and hex. */
   readonly chainId: string;
   readonly rpcUrl: string;
 }

@@ -1,10 +1,8 @@
 import { chromium } from 'playwright-core';
 
 export interface FirstPaint {
-  /** First contentful paint, counted from the start of the navigation. */
   readonly firstPaintMs: number;
   readonly largestPaintMs: number;
-  /** Cumulative layout shift. */
   readonly layoutShift: number;
   /** Transferred bytes, with headers. */
   readonly bytes: number;

@@ -13,7 +13,6 @@ export interface Answered<Data> extends AnswerEnvelope<Data> {
   readonly httpStatus: number;
 }
 
-/** Fields of `data` in a request. */
 export type OrderFields = Readonly<Record<string, string | number>>;
 
 /** A client of the merchant API, written only from docs/api.md. */

@@ -10,7 +10,6 @@ const PICTURE_ATTEMPTS = 5;
 const PICTURE_TIMEOUT_MS = 60_000;
 const SCREENSHOTS = join(import.meta.dirname, '..', 'screenshots');
 
-/** Debian's Chromium. */
 export interface BrowserUnderTest {
   open(url: string, options?: WindowOptions): Promise<PageUnderTest>;
   close(): Promise<void>;
@@ -26,7 +25,6 @@ export interface WindowOptions {
 
 export interface PageUnderTest {
   readonly page: Page;
-  /** Script errors and rejected resources. */
   readonly complaints: readonly string[];
   /** Runs `leave`, for example a click that submits a form, and waits for the next page. A click does not wait itself. */
   leavePage(leave: () => Promise<void>): Promise<void>;

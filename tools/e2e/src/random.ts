@@ -11,7 +11,6 @@ export function createRandom(seed: number): Random {
   };
 }
 
-/** Both bounds are inclusive. */
 export function randomInteger(random: Random, from: number, to: number): number {
   return from + Math.floor(random() * (to - from + 1));
 }

@@ -1,16 +1,13 @@
 import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Root of the repository. */
 export const CHECKOUT = join(import.meta.dirname, '..', '..', '..');
 
 export interface MarkdownFile {
-  /** Path relative to the root. */
   readonly name: string;
   readonly text: string;
 }
 
-/** Reads the documents of the root, of docs, and of all packages. */
 export function readMarkdownFiles(): readonly MarkdownFile[] {
   const names = [
     ...readdirSync(CHECKOUT).filter((name) => name.endsWith('.md')),
@@ -28,7 +25,6 @@ export interface FencedBlock {
   readonly text: string;
 }
 
-/** Includes blocks in lists. */
 export function fencedBlocks(text: string): readonly FencedBlock[] {
   const pattern =
     /(?:<!-- test:(?<mark>[a-z-]+) -->\s*\n)?^(?<indent> *)```(?<language>[a-z]*)\n(?<block>[^]*?)\n *```$/gm;
@@ -42,13 +38,11 @@ export function fencedBlocks(text: string): readonly FencedBlock[] {
   }));
 }
 
-/** Link targets outside fenced blocks. */
 export function linksOf(text: string): readonly string[] {
   const prose = text.replaceAll(/^```[^]*?^```/gm, '');
   return [...prose.matchAll(/\]\((?<target>[^)\s]+)\)/g)].map((match) => match.groups?.['target'] ?? '');
 }
 
-/** GitHub's anchors of the headings. */
 export function anchorsOf(text: string): readonly string[] {
   return [...text.matchAll(/^#+ (?<title>.+)$/gm)].map((match) =>
     (match.groups?.['title'] ?? '')
@@ -70,7 +64,6 @@ export function tableUnder(text: string, heading: string): readonly (readonly st
   );
 }
 
-/** Texts in single backticks outside fenced blocks. */
 export function codeSpans(text: string): readonly string[] {
   return [...text.replaceAll(/^```[^]*?^```/gm, '').matchAll(/`(?<code>[^`\n]+)`/g)].map(
     (match) => match.groups?.['code'] ?? '',

@@ -14,7 +14,6 @@ export interface AnotherMachine {
   /** With the rights of the database owner. */
   readonly adminUrl: string;
   readonly operatorEnvironment: Readonly<Record<string, string>>;
-  /** Runs a command of `opentill` with `operatorEnvironment`. */
   opentill(args: readonly string[]): Promise<CommandResult>;
   /** Runs `opentill setup` and starts all services with the restored keys. Chains and broker stay the same. */
   startServices(): Promise<void>;

@@ -4,7 +4,6 @@ import { isPortFree } from '@opentill/test-servers/free-port';
 import { LOCAL_PORTS } from '@opentill/local/gateway-options';
 import { CHECKOUT } from './read-markdown.ts';
 
-/** All ports of `npm start`. */
 export const NEEDED_PORTS: readonly number[] = [
   LOCAL_PORTS.api,
   LOCAL_PORTS.shop,
@@ -15,18 +14,14 @@ export const NEEDED_PORTS: readonly number[] = [
 
 const LAST_WORDS_MS = 10_000;
 
-/** `npm start` in its own process group. */
 export interface NpmStart {
-  /** Its output so far. */
   output(): string;
-  /** Resolves with the exit code or the name of the signal. */
   readonly ended: Promise<number | string>;
   hasEnded(): boolean;
   /** Sends a signal to the whole group, like Ctrl-C. */
   press(signal: 'SIGINT' | 'SIGKILL'): void;
 }
 
-/** @param args arguments after `npm start --` */
 export function runNpmStart(stateDir: string, args: readonly string[] = []): NpmStart {
   const child: ChildProcess = spawn('npm', ['start', '--', ...args], {
     cwd: CHECKOUT,
@@ -83,7 +78,6 @@ export function processesOf(directory: string): string[] {
     .map((pid) => `${pid} ${read(pid, 'cmdline')}`);
 }
 
-/** Ports of `npm start` that are in use. */
 export async function takenPorts(): Promise<number[]> {
   const taken: number[] = [];
   for (const port of NEEDED_PORTS) if (!(await isPortFree(port))) taken.push(port);

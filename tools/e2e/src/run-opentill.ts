@@ -8,7 +8,6 @@ export interface CommandResult {
   readonly errors: string;
 }
 
-/** Runs a command of `opentill` with the environment of the gateway's operator. */
 export async function runOpentill(
   gateway: Pick<Gateway, 'operatorEnvironment'>,
   args: readonly string[],

@@ -22,21 +22,17 @@ import { createSuiUnderTest, type SuiUnderTest } from './sui-under-test.ts';
 import { WAIT_MS } from './time-limits.ts';
 import { createTronUnderTest, type TronUnderTest } from './tron-under-test.ts';
 
-/** A gateway of real processes, with a merchant and a callback receiver. */
 export interface GatewayUnderTest {
   readonly gateway: Gateway;
   readonly merchant: MerchantClient;
   readonly receiver: CallbackReceiver;
   readonly chains: Readonly<Record<EvmDevnetChain, ChainUnderTest>>;
-  /** Undefined without a TRON scanner. */
   readonly tron: TronUnderTest | undefined;
-  /** Undefined without a SUI scanner. */
   readonly sui: SuiUnderTest | undefined;
   /** With the rights of the owner. */
   readonly database: Database;
   readonly merchantToken: string;
   readonly webhookSecret: string;
-  /** Returns an unused order id. */
   newOrderId(): string;
   /** Waits until the gateway is at rest, and returns one line per problem of ledger, chains and callbacks. */
   findProblems(): Promise<string[]>;

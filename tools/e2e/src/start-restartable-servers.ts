@@ -13,9 +13,7 @@ export interface RestartableServers {
   /** Stops the database while `work` runs, and restarts it even if `work` throws. */
   withoutDatabase<T>(work: () => Promise<T>): Promise<T>;
   restartBroker(mode: RabbitMqStopMode): Promise<void>;
-  /** Kills the broker, deletes its data and starts it without queues and exchanges. */
   wipeBroker(): Promise<void>;
-  /** Also removes all files. */
   stop(): Promise<void>;
 }
 

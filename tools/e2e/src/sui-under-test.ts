@@ -14,7 +14,6 @@ export interface ReachableSui {
 }
 
 export interface SuiUnderTest extends BookedChain {
-  /** For SuiGrpcClient. */
   readonly url: string;
   coinTypeOf(symbol: string): string;
   baseUnits(symbol: string, amount: string): bigint;
@@ -25,9 +24,7 @@ export interface SuiUnderTest extends BookedChain {
     readonly symbol?: 'USDT' | 'USDC';
     readonly form?: 'coin' | 'address';
   }): Promise<string>;
-  /** Waits for the checkpoint that contains the transaction. Returns its sequence number. */
   checkpointOf(digest: string): Promise<number>;
-  /** `POST /devnet/<name>`. */
   control(name: string, body?: object): Promise<void>;
 }
 

@@ -3,19 +3,14 @@ import { join } from 'node:path';
 import { startNginx, type WebServerUnderTest } from './web-server.ts';
 
 export interface TlsProxyOptions {
-  /** The guide's configuration. */
   readonly block: string;
-  /** Result of findWebServer. */
   readonly nginx: string;
-  /** An empty folder for its files. */
   readonly folder: string;
   /** On 127.0.0.1. */
   readonly port: number;
-  /** Origin of a server of this machine. */
   readonly upstream: string;
 }
 
-/** Starts nginx with the guide's configuration and a self-signed certificate. */
 export async function startTlsProxy(options: TlsProxyOptions): Promise<WebServerUnderTest> {
   const { block, nginx, folder, port, upstream } = options;
   const [certificate, key] = [join(folder, 'pay.pem'), join(folder, 'pay.key')];

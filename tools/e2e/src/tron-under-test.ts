@@ -23,7 +23,6 @@ export interface ReachableTron {
 }
 
 export interface TronUnderTest extends BookedChain {
-  /** For TronWeb. */
   readonly url: string;
   contractOf(symbol: string): string;
   baseUnits(symbol: string, amount: string): bigint;
@@ -34,7 +33,6 @@ export interface TronUnderTest extends BookedChain {
     readonly symbol?: 'USDT' | 'USDC';
   }): Promise<string>;
   mined(txid: string): Promise<MinedTronTransaction>;
-  /** `POST /devnet/<name>`. */
   control(name: string, body?: object): Promise<void>;
 }
 

@@ -6,7 +6,6 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import { CHECKOUT } from './read-markdown.ts';
 import { WAIT_MS } from './time-limits.ts';
 
-/** Web servers whose configuration the documents show. */
 export type WebServerName = 'nginx' | 'caddy';
 
 export interface WebServerUnderTest {
@@ -30,7 +29,6 @@ const PACKAGES: Readonly<Record<WebServerName, { readonly names: readonly string
   };
 const UNPACKED = join(CHECKOUT, 'node_modules', '.cache', 'web-servers');
 const FETCH_DEADLINE_MS = 60_000;
-/** Fails quickly if a mirror does not answer. */
 const IMPATIENT = '-qq -o Acquire::http::Timeout=10 -o Acquire::https::Timeout=10 -o Acquire::Retries=0';
 
 /**
@@ -63,7 +61,6 @@ export function findWebServer(name: WebServerName): string | undefined {
   return undefined;
 }
 
-/** Runs as one process of this user. @param root result of findWebServer */
 export async function startNginx(root: string, options: WebServerOptions): Promise<WebServerUnderTest> {
   const { folder, configuration } = options;
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
@@ -81,14 +78,12 @@ export async function startNginx(root: string, options: WebServerOptions): Promi
   return start(join(root, PACKAGES.nginx.at), args, options);
 }
 
-/** @param root result of findWebServer */
 export async function startCaddy(root: string, options: WebServerOptions): Promise<WebServerUnderTest> {
   const file = join(options.folder, 'Caddyfile');
   writeFileSync(file, `{\n  admin off\n}\n${options.configuration}\n`);
   return start(join(root, PACKAGES.caddy.at), ['run', '--config', file, '--adapter', 'caddyfile'], options);
 }
 
-/** Waits until the program listens. Throws with its output if it exits first. */
 async function start(
   program: string,
   args: readonly string[],

@@ -78,13 +78,11 @@ interface Scenario {
   readonly name: string;
   readonly stories: Readonly<Partial<Record<StoryKind, number>>>;
   readonly payouts: number;
-  /** Period in which the orders start. */
   readonly overMs: number;
   readonly faults: (random: Random) => readonly (readonly Fault[])[];
   readonly pauseMs: readonly [number, number];
 }
 
-/** Runs load and faults in parallel, waits until the gateway is at rest, and checks it. */
 async function play(scenario: Scenario, random: Random): Promise<void> {
   const stories = plan(scenario.stories, random, scenario.name);
   const payouts = planOut(scenario.payouts, random, scenario.name);

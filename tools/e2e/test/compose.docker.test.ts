@@ -39,7 +39,6 @@ const TRON_RECEIVER = 'TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH';
 const SUI_RECEIVER = `0x${'5e'.repeat(32)}`;
 const BUILD_TIMEOUT_MS = 1_200_000;
 const PAYMENT_PAUSE_MS = 400;
-/** Minimum of payments while scanners move, for a meaningful test. */
 const PAYMENTS_MIN = 20;
 
 const book = openGuideBook('docker');
@@ -324,7 +323,6 @@ test('stops cleanly, and after a start credits a payment made in between', async
   expect(await gateway.findProblems()).toEqual([]);
 }, 300_000);
 
-/** Services of the lost machine. Chains and shop run elsewhere. */
 const OF_THE_MACHINE = [
   'postgres',
   'rabbitmq',

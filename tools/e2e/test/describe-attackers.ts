@@ -16,7 +16,6 @@ import type { ChainUnderTest } from '../src/chain-under-test.ts';
 import type { GatewayUnderTest } from '../src/start-gateway-under-test.ts';
 import { WAIT_MS } from '../src/time-limits.ts';
 
-/** Fields that an attacker sets in an order that the api's role may insert. */
 interface ForgedOrder {
   readonly chain?: string;
   readonly symbol?: string;
@@ -49,7 +48,6 @@ export function describeAttackers(under: () => GatewayUnderTest): void {
   const transactionsOf = async (chain: ChainUnderTest) =>
     Number(await callRpc<string>(chain.rpcUrl, 'eth_getTransactionCount', [hotWallet(), 'latest']));
 
-  /** Inserts an order with the api's role, bypassing the api. Returns whether its amount was reserved. */
   async function forge(what: string, order: ForgedOrder = {}): Promise<boolean> {
     const orderPk = randomUUID();
     const { chain = 'BSC_TEST', symbol = 'USDT', amount = 10n ** 18n, decimals = 18 } = order;

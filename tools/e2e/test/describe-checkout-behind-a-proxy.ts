@@ -10,7 +10,6 @@ import { findWebServer } from '../src/web-server.ts';
 
 const GUIDE = 'deploy/guides/going-to-mainnet.md';
 
-/** The page through the guide's TLS proxy, as on main networks. */
 export function describeCheckoutBehindAProxy(under: () => CheckoutUnderTest): void {
   describe('checkout behind the proxy of the guide', () => {
     it('serves the URL of the order and follows a payment by the event stream', async () => {

@@ -36,7 +36,6 @@ const HEADERS = [
 const LOGO =
   '<svg xmlns="http://www.w3.org/2000/svg" width="32" height="32"><circle cx="16" cy="16" r="16" fill="#b42318"/></svg>';
 
-/** Parses the headers of a configuration of nginx or Caddy. */
 function headersOf(block: string): Record<string, string> {
   const lines = block.matchAll(/^ +(?:add_header )?([A-Z][\w-]+) "([^"]+)"(?: always;)?$/gm);
   return Object.fromEntries([...lines].map(([, name = '', value = '']) => [name, value]));
@@ -62,7 +61,6 @@ async function startHost(
   return { url: `http://localhost:${(server.address() as AddressInfo).port}`, server };
 }
 
-/** The exported page on a static host, as in the guide. */
 export function describeCheckoutOnAStaticHost(under: () => CheckoutUnderTest): void {
   describe('checkout on a static host', () => {
     let folder: string;

@@ -7,7 +7,6 @@ import { examine, examineUrl, untilState, type CheckoutUnderTest } from '../src/
 import { injectWallet } from '../src/injected-wallet.ts';
 import { letTimeJump, sleep } from '../src/let-time-jump.ts';
 
-/** All means to pay, and the countdown. */
 const TO_PAY = '.code, .address, [data-wallet], .open-wallet, [role=timer]';
 const HOUR_MS = 3_600_000;
 
@@ -197,7 +196,6 @@ export function describeCheckoutTrouble(under: () => CheckoutUnderTest): void {
   });
 }
 
-/** Records the states that the page shows. */
 async function watchStates(page: Page): Promise<() => Promise<string[]>> {
   await page.evaluate(`{
     globalThis.statesShown = [];

@@ -14,7 +14,6 @@ import type { PageUnderTest } from '../src/open-browser.ts';
 const POOR_ACCOUNT = 7;
 /** First account of the TRON devnet; GET /devnet shows its key. */
 const TRON_CUSTOMER_KEY = 'ffb6b97b1763ded05630dfdcd0da1b15ddd0f0a4ac6db151d5fa0399cf63cd7f';
-/** Third account of the SUI devnet, used only here. */
 const SUI_CUSTOMER = devAccounts('opentill devnet', 3)[2]!;
 const CHAIN_IDS: Readonly<Record<string, string>> = { BSC_TEST: '0x61', ETH_SEPOLIA: '0xaa36a7' };
 const SOLID_WITHIN_MS = 90_000;

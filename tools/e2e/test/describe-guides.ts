@@ -32,7 +32,6 @@ const POLICY = {
   },
 };
 
-/** Runs the guides' commands unchanged on the gateway of `npm start`. */
 export function describeGuides(book: GuideBook, stateDir: () => string): void {
   let folder: string;
   let proxy: WebServerUnderTest | undefined;

@@ -62,7 +62,6 @@ export function describePayouts(under: () => GatewayUnderTest): void {
     };
   };
 
-  /** Checks one payout in the merchant's API, on the chain and in the ledger. */
   async function payAndLook(name: EvmDevnetChain): Promise<void> {
     const chain = under().chains[name];
     const before = await accounts(chain);
@@ -110,7 +109,6 @@ export function describePayouts(under: () => GatewayUnderTest): void {
     });
   }
 
-  /** Calls the operators' API as the operator of the local profile. */
   async function ops<Answer>(method: 'GET' | 'POST', path: string, body?: object): Promise<Answer> {
     const { opsUrl, directory } = under().gateway;
     const response = await fetch(`${opsUrl}/v1/${path}`, {

@@ -22,9 +22,7 @@ const text = (name: string, value: string): Secret => ({ name, bytes: Buffer.fro
 /** Runs after all other tests of the gateway: no secret may have leaked. */
 export function describeSecrets(under: () => GatewayUnderTest): void {
   let own: LocalSecrets;
-  /** Secrets of the keystores. */
   let keys: readonly Secret[];
-  /** Passphrases and the operator's token. */
   let passphrases: readonly Secret[];
   let ofMerchants: readonly Secret[];
   let sealing: readonly Secret[];

@@ -63,7 +63,6 @@ export function describeTron(under: () => GatewayUnderTest): void {
     return answer.txid;
   }
 
-  /** The TRON network in the answer of GET /devnet. */
   async function devnet(): Promise<{ rpcUrl: string; customer: { address: string; privateKey: string } }> {
     const response = await fetch(`${under().gateway.shopUrl}/devnet`);
     const { networks } = (await response.json()) as { networks: { chain: string }[] };
@@ -107,7 +106,6 @@ export function describeTron(under: () => GatewayUnderTest): void {
     };
   }
 
-  /** Compares all callbacks of a collection with the chain. */
   async function payAndLook(
     fields: Readonly<Record<string, string>>,
     shown: string,

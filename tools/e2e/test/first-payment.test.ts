@@ -37,7 +37,6 @@ const CONFIRMING = 'ORDER_PENDING_CONFIRMATION PENDING_CONFIRMATION';
 const PAID = 'ORDER_SUCCESS SUCCESS';
 const EXPIRED = 'ORDER_EXPIRED EXPIRED';
 const CONFIRMATIONS = 3;
-/** From the local profile's policy. */
 const COLD_ADDRESS = '0xa0Ee7A142d267C1f36714E4a8F75612F20a79720';
 
 vi.setConfig({ testTimeout: TEST_LIMIT_MS, hookTimeout: TEST_LIMIT_MS });
@@ -81,7 +80,6 @@ async function payThroughShop(body: Readonly<Record<string, string>>): Promise<s
   return ((await response.json()) as { txid: string }).txid;
 }
 
-/** Waits until the order's callbacks are exactly `story`. */
 async function untilStory({ orderId }: OrderAnswer, story: readonly string[]): Promise<void> {
   const received = () => test.receiver.story(orderId);
   const isComplete = () => received().length >= story.length;
@@ -89,7 +87,6 @@ async function untilStory({ orderId }: OrderAnswer, story: readonly string[]): P
   expect(received()).toEqual(story); // on a timeout, shows the actual callbacks
 }
 
-/** Waits until the order's last callback is `last`. */
 async function untilLast({ orderId }: OrderAnswer, last: string): Promise<ReceivedCallback> {
   await waitUntil(`${orderId}: ${last}`, () => test.receiver.story(orderId).at(-1) === last, WAIT_MS).catch(
     () => undefined,
@@ -786,7 +783,6 @@ it('leaves a balanced ledger equal to the chains, and all callbacks delivered in
 describe('check-books detects', () => {
   class Undone extends Error {}
 
-  /** Runs the checks on a tampered database, and rolls the change back. */
   async function problemsAfter(tampering: string): Promise<string[]> {
     let problems: string[] = [];
     const undone = test.database.kysely.transaction().execute(async (tx) => {

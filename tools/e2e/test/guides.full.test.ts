@@ -89,7 +89,6 @@ async function attempt(commands: string, cwd = folder): Promise<Ran> {
   return { code, out, errors };
 }
 
-/** Returns standard output. */
 async function run(commands: string, cwd = folder): Promise<string> {
   const { code, out, errors } = await attempt(commands, cwd);
   expect({ commands, code, errors: code === 0 ? '' : errors + out }).toEqual({
@@ -100,7 +99,6 @@ async function run(commands: string, cwd = folder): Promise<string> {
   return out;
 }
 
-/** A terminal that keeps its working directory between commands. */
 function openTerminal(cwd: string) {
   return {
     cwd: () => cwd,
@@ -139,7 +137,6 @@ function fill(text: string, words: Readonly<Record<string, string>>): string {
   }, text);
 }
 
-/** Returns the first word of the line of a table that contains all words of `having`. */
 function idIn(table: string, ...having: readonly string[]): string {
   const line = table.split('\n').find((one) => having.every((word) => one.includes(word)));
   if (line === undefined) throw new Error(`no line has ${having.join(', ')}:\n${table}`);

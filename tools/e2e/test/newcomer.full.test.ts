@@ -64,7 +64,6 @@ it('lets a new user buy and pay within a minute after the start', async () => {
   expect([...complaints, ...follower.complaints]).toEqual([]);
 }, 240_000);
 
-/** Texts that `npm start` prints when a step begins. */
 const STEPS = ['starting', 'database, broker', 'setup (', 'hot wallets, operator', 'services:'];
 
 it.each(STEPS)(

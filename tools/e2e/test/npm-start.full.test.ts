@@ -24,7 +24,6 @@ beforeAll(async () => {
 });
 afterAll(() => gateway?.remove());
 
-/** Runs the printed commands. Returns the id of the paid order. */
 async function payAsOnScreen(): Promise<string> {
   const lines = gateway.running().output().split('\n');
   const [create = '', pay = '', payOut = ''] = lines.filter((line) => line.trim().startsWith('curl '));

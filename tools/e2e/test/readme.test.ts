@@ -101,7 +101,6 @@ describe('deploy/guides/operations.md', () => {
   });
 });
 
-/** Texts of all source files of the packages in a folder, without tests. */
 function sourcesOf(folder: string): readonly string[] {
   return readdirSync(folder).flatMap((name) => {
     const src = join(folder, name, 'src');
@@ -196,7 +195,6 @@ const program = createProgram({
 });
 
 it('commands.md names every command of opentill once', () => {
-  /** Words before the first argument or option. */
   const wordsOf = (span: string): string => /^[a-z][a-z-]*(?: [a-z][a-z-]*)*/.exec(span)?.[0] ?? '';
   const named = tableUnder(textOf('services/cli/docs/commands.md'), 'Commands').flatMap(([commands = '']) => {
     // `webhook replay --event …`, `--order …`: spans that begin with `--` are options of the same command.

@@ -30,7 +30,6 @@ afterAll(async () => {
   await machine?.stop();
 }, 60_000);
 
-/** Cold storage of the local profile's policy. */
 const COLD = '0xa0Ee7A142d267C1f36714E4a8F75612F20a79720';
 
 const chains = () => Object.values(under.chains);
@@ -138,7 +137,6 @@ it('restores a gateway lost under load without reusing addresses or paying twice
   for (const payout of unsigned) promised.set(payout.to, payout);
   const needsApproval = await payOut(bsc, { amount: '5000.01' });
 
-  // The backup runs while orders are created.
   let isDone = false;
   const traffic = (async () => {
     while (!isDone) {
@@ -197,7 +195,6 @@ it('restores a gateway lost under load without reusing addresses or paying twice
     ...forgottenCollections.map(({ orderId }) => orderId),
   ]);
 
-  // The machine is lost.
   await Promise.all(SERVICE_NAMES.map(async (service) => gateway.stopService(service, 'SIGKILL')));
   await dropDatabase(gateway.database.url);
   machine = await prepareAnotherMachine(gateway);
@@ -259,7 +256,6 @@ it('restores a gateway lost under load without reusing addresses or paying twice
     unsigned.map(({ orderId }) => orderId),
   ); // recognised on the chain, not signed again
 
-  // No wallet is released before all decisions.
   const early = await machine.opentill(['restore', 'release', '--reason', 'hurry']);
   expect(early).toMatchObject({ code: 75, errors: expect.stringContaining('No wallet was released') });
   const txidOf = ({ to }: { to: string }) => toDecide.find((one) => one.to === to)!.txid;

@@ -39,7 +39,6 @@ interface Attempt {
   retryAfterMs?: number;
 }
 
-/** A fetch that records each attempt. */
 function notedFetch(): { readonly fetch: typeof fetch; readonly attempts: readonly Attempt[] } {
   const attempts: Attempt[] = [];
   return {
@@ -65,7 +64,6 @@ const collection = (fields: object = {}) => ({
   ...fields,
 });
 
-/** Returns the error of a call, which must fail. */
 async function failure(call: Promise<unknown>): Promise<OpentillError> {
   const error = await call.then(
     (answer) => answer,
@@ -263,7 +261,6 @@ describe('callbacks of the gateway', () => {
     }
   });
 
-  /** Calls a fetch-style handler like a framework on Node.js. */
   async function throughFetch(
     handler: (request: Request) => Promise<Response>,
     request: IncomingMessage,

@@ -13,22 +13,17 @@ export const FIRST_PAYMENT = 'deploy/guides/first-payment.md';
 export const PAYMENT = ['ORDER_PENDING', 'ORDER_PENDING_CONFIRMATION', 'ORDER_SUCCESS'];
 export const PAYOUT = ['ORDER_PENDING', ...PAYMENT];
 
-/** Successive runs of `npm start` with one state directory. */
 export interface StartedGateway {
   readonly stateDir: string;
-  /** The latest run. */
   running(): NpmStart;
   /** Starts, and waits until the gateway is ready and has printed its commands. */
   start(args?: readonly string[]): Promise<void>;
-  /** Starts without waiting. */
   begin(): void;
   /** Sends Ctrl-C, waits for the end, and expects that no process is left and no port in use. */
   endsByCtrlC(): Promise<void>;
-  /** Stops a running gateway and removes the state directory. */
   remove(): Promise<void>;
 }
 
-/** Fails if the ports of `npm start` do not become free. */
 export async function openStartedGateway(): Promise<StartedGateway> {
   await waitUntil(
     'the ports of npm start are free',
@@ -86,7 +81,6 @@ export async function openStartedGateway(): Promise<StartedGateway> {
   };
 }
 
-/** Returns standard output. */
 export async function bash(commands: string): Promise<string> {
   const shell = spawn('bash', ['-euo', 'pipefail', '-c', commands], { stdio: ['ignore', 'pipe', 'pipe'] });
   let [out, errors] = ['', ''];
@@ -103,7 +97,6 @@ interface ShopCallback {
   readonly repeats: number;
 }
 
-/** Waits until the shop has the callbacks `story` with valid signatures. */
 export async function untilPaid(orderId: string, story = PAYMENT): Promise<void> {
   const callbacks = async () => {
     const all = (await (await fetch(`${SHOP}/callbacks.json?orderId=${orderId}`)).json()) as ShopCallback[];

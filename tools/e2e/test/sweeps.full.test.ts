@@ -56,7 +56,6 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 }, 120_000);
 
-/** Makes rented energy more expensive than burning coin. */
 function sellDearly(): Promise<void> {
   seller.setUnitPriceSun(1_000);
   return Promise.resolve();
@@ -143,7 +142,6 @@ const bookOf = (chain: string) =>
       ? under.tron!
       : under.chains[chain as 'ETH_SEPOLIA' | 'BSC_TEST'];
 
-/** `data` of a COLLECT_SUCCESS callback. */
 interface Collected {
   readonly collectAmount: string;
   readonly fee: string;

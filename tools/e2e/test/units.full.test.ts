@@ -44,7 +44,6 @@ let rabbitMq: RabbitMqServer;
 let chain: Anvil;
 let ports: Readonly<Record<'api' | 'ops' | 'gateway' | 'signer', number>>;
 const units: ChildProcess[] = [];
-/** Output of the units. */
 let journal = '';
 
 function bounds(amount: string) {
@@ -139,7 +138,6 @@ async function run(commands: string): Promise<string> {
 
 const etc = (...path: readonly string[]): string => join(folder, 'etc', ...path);
 
-/** Sets variables in the environment file. */
 function configure(settings: Readonly<Record<string, string>>): void {
   const isOther = (line: string): boolean =>
     !Object.keys(settings).some((name) => line.startsWith(`${name}=`));

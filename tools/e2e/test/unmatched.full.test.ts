@@ -46,14 +46,12 @@ async function done(...args: readonly string[]): Promise<string> {
   expect({ args, code, errors }).toEqual({ args, code: 0, errors: '' });
   return out;
 }
-/** Returns the error text of a command, which must fail. */
 async function refused(...args: readonly string[]): Promise<string> {
   const { code, errors } = await opentill(...args);
   expect([args, code === 0]).toEqual([args, false]);
   return errors;
 }
 
-/** Lines of an order in `unmatched list`. */
 async function listed(
   collection: OrderAnswer,
 ): Promise<readonly { id: string; reason: string; line: string }[]> {
@@ -185,7 +183,6 @@ it('lists, accepts, refunds and sweeps every kind of unmatched deposit', async (
     'are left',
   );
 
-  // A deposit on another chain is refunded there.
   const onBsc = receiver();
   const out = await done('unmatched', 'refund', ids.chain, '--to', onBsc, '--reason', 'wrong chain');
   const [refundPk = ''] = out.match(/[0-9a-f]{8}-[0-9a-f-]{27}/) ?? [];

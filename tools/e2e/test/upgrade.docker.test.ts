@@ -33,7 +33,6 @@ const SERVICES = [
 ] as const;
 const BUILD_TIMEOUT_MS = 1_200_000;
 const PAYMENT_PAUSE_MS = 500;
-/** Payments started in each state of the upgrade. */
 const PAYMENTS_IN_EACH = 4;
 
 let before: string | undefined;

@@ -9,7 +9,6 @@ import { randomInteger, type Random } from '../random.ts';
 /** Customers of one devnet. Payments are serialised. After a reorganisation customers repeat their lost payments. */
 export interface ChainCustomers {
   readonly chain: ChainUnderTest;
-  /** Resolves when the node accepted the payment. */
   pay(payment: { readonly to: string; readonly symbol: string; readonly amount: string }): Promise<void>;
   /**
    * Replaces the last blocks. Their transactions are mined again, some in another block, and some vanish. Customers

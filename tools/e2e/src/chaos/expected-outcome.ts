@@ -7,7 +7,6 @@ export interface ExpectedOutcome {
   readonly reason: string | null;
   /** Allowed values. More than one if later payments may or may not have been counted before SUCCESS. */
   readonly actualAmounts: readonly (bigint | null)[];
-  /** Matches the statuses of its callbacks, joined by spaces. */
   readonly story: RegExp;
 }
 

@@ -36,17 +36,14 @@ export interface PayoutTerms {
   readonly receiver: string;
   /** Reason for which the signer's policy refuses it. Null: it must be paid. */
   readonly refusal: string | null;
-  /** A transaction that paid it was in a replaced block. */
   readonly reorganised: boolean;
 }
 
 /** The hot wallet according to the chains. */
 export interface HotWalletTruth {
-  /** Outgoing token transfers in the canonical chains. */
   readonly sent: readonly ChainTransfer[];
   /** By `chain symbol`, native coin included. */
   readonly balances: ReadonlyMap<string, bigint>;
-  /** Number of its transactions by chain. */
   readonly transactions: ReadonlyMap<string, number>;
 }
 
@@ -90,7 +87,6 @@ export interface PayoutRow {
   readonly actualAmount: bigint | null;
 }
 
-/** An allocated nonce of the hot wallet. */
 export interface NonceRow {
   readonly chain: string;
   readonly nonce: number;
@@ -123,7 +119,6 @@ export interface NotificationRow {
   readonly deliveryState: string | null;
   /** Started attempts, counted by the delivery. */
   readonly attempts: number;
-  /** Attempts with a recorded outcome. */
   readonly attemptsRecorded: number;
 }
 

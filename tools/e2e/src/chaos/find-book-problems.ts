@@ -1,7 +1,6 @@
 import { findRepeated } from './find-order-problems.ts';
 import type { ChaosFacts } from './facts.ts';
 
-/** Checks that the ledger is consistent and agrees with the chains, and that all leftovers are 0. */
 export function findBookProblems(facts: ChaosFacts): string[] {
   return [
     ...findSumProblems(facts),

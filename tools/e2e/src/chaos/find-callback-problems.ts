@@ -14,7 +14,6 @@ const TYPES: Readonly<Record<string, string>> = {
   FAILED: 'ORDER_FAILED',
 };
 
-/** Checks the received callbacks against the chains and the gateway's queue. */
 export function findCallbackProblems(facts: ChaosFacts): string[] {
   const { arrivals, tables, terms, payouts } = facts;
   const orderIds = new Map(tables.orders.map((row) => [row.orderPk, row.orderId]));
@@ -71,7 +70,6 @@ function findRepetitionProblems({ arrivals, tables, senderFaults }: ChaosFacts):
   return problems;
 }
 
-/** Checks that the queued statuses are a valid history of an order with these payments. */
 function findStoryProblems(facts: ChaosFacts, terms: OrderTerms, rows: readonly NotificationRow[]): string[] {
   const decidedUntil = facts.decidedUntilSeconds.get(terms.chain) ?? 0;
   const { story } = expectOutcome(terms, transfersTo(facts, terms), decidedUntil);
@@ -109,7 +107,6 @@ export function findDeliveryProblems(
   return problems;
 }
 
-/** Checks amounts and transactions against the terms and the chain. */
 function findContentProblems(facts: ChaosFacts, terms: OrderTerms, { nonce, data }: Arrival): string[] {
   const problems: string[] = [];
   const wrong = (what: string): void => void problems.push(`${terms.orderId}: callback ${nonce} has ${what}`);

@@ -25,7 +25,6 @@ interface Life {
   readonly status: OrderStatus;
   readonly reason: string | null;
   readonly actualAmount: bigint | null;
-  /** Statuses of the callbacks. */
   readonly story: readonly OrderStatus[];
   readonly unmatched: readonly (string | null)[];
 }
@@ -125,7 +124,6 @@ const PAYMENT: ChainTransfer = {
   blockTimeSeconds: 950,
 };
 
-/** One paid payout, and one that the policy refused. */
 function payoutFacts() {
   const asked = { chain: CHAIN, symbol: 'USDT', contract: USDT, amountText: '0.0001', amount: AMOUNT };
   const paid: PayoutTerms = {

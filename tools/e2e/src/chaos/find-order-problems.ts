@@ -1,7 +1,6 @@
 import { expectOutcome, expectUnmatched, sum } from './expected-outcome.ts';
 import type { ChainTransfer, ChaosFacts, OrderRow, OrderTerms, TransferRow } from './facts.ts';
 
-/** Checks orders and transfers against the requests and the chains. */
 export function findOrderProblems(facts: ChaosFacts): string[] {
   const { terms, tables } = facts;
   const rows = new Map(tables.orders.map((row) => [row.orderId, row]));
@@ -38,7 +37,6 @@ function findStateProblems(facts: ChaosFacts, terms: OrderTerms, row: OrderRow):
   if (row.status !== expected.status) wrong('the status', row.status, expected.status);
   else if (!expected.actualAmounts.includes(row.actualAmount))
     wrong('the actual amount', row.actualAmount, expected.actualAmounts.join(' or '));
-  // Open orders have other reasons, which are not checked.
   if (row.status === 'EXPIRED' && row.reason !== expected.reason)
     wrong('the reason', row.reason, expected.reason);
   const credited = facts.tables.transfers.filter((one) => one.credited && one.settledOrderPk === row.orderPk);

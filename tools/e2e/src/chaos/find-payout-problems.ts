@@ -1,7 +1,6 @@
 import { findDeliveryProblems } from './find-callback-problems.ts';
 import type { Arrival, ChainTransfer, ChaosFacts, NotificationRow, PayoutTerms } from './facts.ts';
 
-/** Checks payouts against the hot wallet on the chains. */
 export function findPayoutProblems(facts: ChaosFacts): string[] {
   const { payouts, tables } = facts;
   const known = new Set(payouts.map(({ orderId }) => orderId));

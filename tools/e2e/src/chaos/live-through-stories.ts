@@ -8,7 +8,6 @@ import { randomInteger, shuffled, type Random } from '../random.ts';
 import type { ChainCustomers } from './chain-customers.ts';
 import type { OrderTerms } from './facts.ts';
 
-/** Behaviour of a customer. Kinds that wait for expiry get short-lived orders. */
 export type StoryKind =
   | 'full'
   | 'in parts'

@@ -26,7 +26,6 @@ const CREATION_DEADLINE_MS = 60_000;
 const ONE_DENIED_OF = 10;
 const ONE_OF_THE_SECOND_SHOP = 4;
 
-/** Payouts on both chains, in both tokens and of both shops. Each allowed payout has its own receiver. */
 export function planPayouts(
   count: number,
   chains: readonly [ChainUnderTest, ChainUnderTest],
@@ -48,7 +47,6 @@ export function planPayouts(
   });
 }
 
-/** Requests the payouts evenly over `overMs`. Resolves when the last one is accepted. */
 export async function payOut(planned: readonly PlannedPayout[], overMs: number): Promise<CreatedPayout[]> {
   return Promise.all(
     planned.map(async (payout, index) => {

@@ -9,7 +9,6 @@ export interface ChainTruth {
   /** By `chain symbol`. */
   readonly balances: ReadonlyMap<string, bigint>;
   readonly decidedUntilSeconds: number;
-  /** See HotWalletTruth. */
   readonly hotWallet: {
     readonly sent: readonly ChainTransfer[];
     readonly balances: ReadonlyMap<string, bigint>;

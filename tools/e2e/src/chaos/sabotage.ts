@@ -24,7 +24,6 @@ export const SABOTAGES: readonly Sabotage[] = [
   },
 ];
 
-/** Installs a trigger that changes rows of all writers. */
 async function alter(db: Db, table: string, event: string, change: string): Promise<void> {
   const name = `sabotage_${table}`;
   await sql

@@ -18,14 +18,11 @@ export interface ChaosGateway {
   /** Two shops, because a fault of one shop's server must not affect the other's callbacks. */
   readonly shops: readonly [OpenShop, OpenShop];
   readonly chains: Readonly<Record<EvmDevnetChain, ChainUnderTest>>;
-  /** Direct connection with the rights of the owner. */
   readonly database: Database;
   readonly instances: readonly string[];
   /** Proxies by name, such as `webhook-sender-b → database`. */
   readonly links: ReadonlyMap<string, TcpProxy>;
-  /** Sends SIGKILL and starts the process again with the same environment. */
   kill(instance: string): Promise<void>;
-  /** Sends SIGSTOP, and SIGCONT after `forMs`. */
   freeze(instance: string, forMs: number): Promise<void>;
   stop(): Promise<void>;
 }

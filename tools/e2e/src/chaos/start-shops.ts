@@ -7,14 +7,12 @@ import { startTcpProxy, type TcpProxy } from '@opentill/testkit/tcp-proxy';
 import { startCallbackReceiver, type CallbackReceiver } from '../callback-receiver.ts';
 import { createMerchantClient, type MerchantClient } from '../merchant-client.ts';
 
-/** A merchant's server behind its own TCP proxy. */
 export interface Shop {
   readonly merchantId: string;
   readonly token: string;
   readonly webhookSecret: string;
   readonly receiver: CallbackReceiver;
   readonly cable: TcpProxy;
-  /** Address of the proxy. */
   readonly callbackUrl: string;
 }
 

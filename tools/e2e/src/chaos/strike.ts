@@ -6,9 +6,7 @@ import type { ChainCustomers } from './chain-customers.ts';
 import type { ChaosGateway } from './start-chaos-gateway.ts';
 
 export interface Fault {
-  /** For the report. */
   readonly name: string;
-  /** Resolves when the fault is over. */
   happen(): Promise<void>;
 }
 
