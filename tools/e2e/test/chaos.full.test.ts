@@ -43,7 +43,7 @@ const REST_DEADLINE_MS = 90_000;
 
 let chaos: ChaosGateway;
 let customers: readonly [ChainCustomers, ChainCustomers];
-/** Of all scenarios, so that a later scenario detects late damage of an earlier one. */
+/** Includes all scenarios, so that a later scenario detects late damage of an earlier one. */
 const created: CreatedOrder[] = [];
 const paidOut: CreatedPayout[] = [];
 let facts: ChaosFacts;
