@@ -776,7 +776,7 @@ it('sweeps a deposit to cold storage with a callback and a reconciled ledger', a
   );
 });
 
-it('leaves a balanced ledger equal to the chains, and all callbacks delivered in order', async () => {
+it('leaves a balanced ledger equal to the chains, and callbacks delivered in order', async () => {
   expect(await test.findProblems()).toEqual([]);
 });
 
