@@ -230,7 +230,7 @@ test('moves a scanner to one container per chain and back without missing paymen
   expect(gaps).toEqual([]);
 }, 420_000);
 
-test("runs operators' commands and a backup in one-off containers and keeps their files", async () => {
+test("runs operators' commands and a backup in one-off containers", async () => {
   const run = async (...args: readonly string[]) => docker.compose(['run', '--rm', '-T', ...args]);
   const tokenFile = '/var/lib/opentill/operator/token';
   const create = ['operator', 'create', '--id', 'me', '--role', 'admin', '--token-file', tokenFile];
