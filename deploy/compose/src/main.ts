@@ -1,7 +1,7 @@
 import { evmAddressCodec } from '@opentill/chain-evm/address';
 import { suiAddressCodec } from '@opentill/chain-sui/address-codec';
 import { tronAddressCodec } from '@opentill/chain-tron/address-codec';
-import { kindOfNetworks } from '@opentill/contracts/kind-of-networks';
+import { kindOfNetworks } from '@opentill/contracts/network-kind';
 import { readNetworkFile } from '@opentill/contracts/read-network-file';
 import { openDatabase } from '@opentill/db/database';
 import { readConfig } from '@opentill/runtime/config';

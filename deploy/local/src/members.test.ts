@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createMembers, type Member } from './members.ts';
+import { createMembers, type Member } from './gateway-parts.ts';
 
 interface FakeMember extends Member {
   die(): void;

@@ -6,15 +6,15 @@ import { waitUntil } from '@opentill/test-servers/poll-until';
 import { roleUrl } from '@opentill/db/roles';
 import type { ServiceSchema } from '@opentill/db/service-schema';
 import { GatewayError } from '@opentill/domain/gateway-error';
-import { settleAll, untilDeath } from './await-together.ts';
+import { settleAll, untilDeath } from './settle-all.ts';
 import {
   SERVICE_NAMES,
   type GatewayOptions,
   type GatewayPorts,
   type ServiceName,
 } from './gateway-options.ts';
-import { layFoundations, type Foundations } from './lay-foundations.ts';
-import { createMembers, type Members } from './members.ts';
+import { layFoundations, type Foundations } from './start-infrastructure.ts';
+import { createMembers, type Members } from './gateway-parts.ts';
 import type { WalletFiles } from './prepare-keys.ts';
 import type { PolicyFiles } from './prepare-policy.ts';
 import { operatorEnvironment, SERVICE_ENVIRONMENTS, type Environment } from './service-environments.ts';

@@ -3,7 +3,7 @@ import { composeTracker } from '@opentill/confirmation-tracker/compose';
 import { composeOps } from '@opentill/ops/compose';
 import { readConfig } from '@opentill/runtime/config';
 import { createMetrics, joinMetrics } from '@opentill/runtime/metrics';
-import type { Compose, ComposedService } from '@opentill/runtime/run-alone';
+import type { Compose, ComposedService } from '@opentill/runtime/run-process';
 import type { Checks } from '@opentill/runtime/health';
 import { composeScanner as composeScannerEvm } from '@opentill/scanner-evm/compose';
 import { composeScanner as composeScannerSui } from '@opentill/scanner-sui/compose';

@@ -1,4 +1,4 @@
-import { runAlone } from '@opentill/runtime/run-alone';
+import { runAlone } from '@opentill/runtime/run-process';
 import { composeGateway } from './compose-gateway.ts';
 
 await runAlone('gateway', composeGateway, process.env);

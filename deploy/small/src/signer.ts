@@ -1,5 +1,5 @@
 import { composePayoutSigner } from '@opentill/payout-signer/compose';
-import { runAlone } from '@opentill/runtime/run-alone';
+import { runAlone } from '@opentill/runtime/run-process';
 import { environmentOf } from './environment-of.ts';
 
 await runAlone(

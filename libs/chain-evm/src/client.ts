@@ -2,7 +2,7 @@ import type { ReaderErrorCode } from '@opentill/chain/reader-error';
 import { readerError } from '@opentill/chain/reader-error';
 import { boundedText } from '@opentill/chain-sources/node-text';
 import { createRateLimiter } from '@opentill/chain-sources/rate-limiter';
-import { beginTurn } from '@opentill/chain-sources/take-turn';
+import { beginTurn } from '@opentill/chain-sources/await-rate-limit';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Asking } from './exchange-calls.ts';
 import { createExchangeCalls } from './exchange-calls.ts';

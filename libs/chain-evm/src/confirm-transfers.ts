@@ -10,7 +10,7 @@ import { isBloomOf } from './bloom.ts';
 import type { EvmClient } from './client.ts';
 import type { EvmReceipt } from './decode.ts';
 import { decodeHeader, decodeReceipt, decodeTransaction, transferOf } from './decode.ts';
-import { readBlockReceipts } from './judge-by-receipts.ts';
+import { readBlockReceipts } from './transfers-by-receipts.ts';
 import { nativeTransferOf } from './native-transfers.ts';
 import type { Reading } from './reading.ts';
 import type { EvmSource, EvmSources } from './sources.ts';

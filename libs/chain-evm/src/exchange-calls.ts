@@ -2,8 +2,8 @@ import type { ReaderError, ReaderErrorCode } from '@opentill/chain/reader-error'
 import { isReaderError } from '@opentill/chain/reader-error';
 import { createPostJson } from '@opentill/chain-sources/post-json';
 import type { RateLimiter } from '@opentill/chain-sources/rate-limiter';
-import type { Turn } from '@opentill/chain-sources/take-turn';
-import { noteComplaint, takeTurn } from '@opentill/chain-sources/take-turn';
+import type { Turn } from '@opentill/chain-sources/await-rate-limit';
+import { noteComplaint, takeTurn } from '@opentill/chain-sources/await-rate-limit';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { BatchAnswer } from './batch-answer.ts';
 import { batchBody, hasNoErrorSign, readBatchAnswer } from './batch-answer.ts';

@@ -4,7 +4,7 @@ import { hexQuantity } from './block-requests.ts';
 import { bloomBits } from './bloom.ts';
 import type { EvmHeader } from './decode.ts';
 import { decodeHeader, TRANSFER_TOPIC, transferOf } from './decode.ts';
-import { readBlockReceipts } from './judge-by-receipts.ts';
+import { readBlockReceipts } from './transfers-by-receipts.ts';
 import { readQuickReceipts, type QuickReceipts } from './quick-receipts.ts';
 
 const TOKEN = `0x${'da'.repeat(20)}`;

@@ -6,7 +6,7 @@ import { bloomMayHold } from './bloom.ts';
 import type { EvmClient, RpcRequest } from './client.ts';
 import type { EvmHeader } from './decode.ts';
 import { decodeHeader, plainHeader, sameHeader } from './decode.ts';
-import { transfersByReceipts } from './judge-by-receipts.ts';
+import { transfersByReceipts } from './transfers-by-receipts.ts';
 import { nativeTransfersOf } from './native-transfers.ts';
 import { logsReadIn, type LogsRead } from './read-log-answer.ts';
 import type { BlockRange, ReceiptDecision, Reading } from './reading.ts';

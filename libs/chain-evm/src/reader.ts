@@ -23,8 +23,8 @@ import { sourcesOfNetwork } from './sources-of-network.ts';
 import { subscribeHeads } from './subscribe-heads.ts';
 import type { FinalityLag } from '@opentill/chain-sources/read-finality';
 import { createFinalityReader } from '@opentill/chain-sources/read-finality';
-import { vouchForBlock } from '@opentill/chain-sources/vouch-for-block';
-import { createAloneTeller, type AloneSource } from '@opentill/chain-sources/tell-alone';
+import { vouchForBlock } from '@opentill/chain-sources/confirm-block';
+import { createAloneTeller, type AloneSource } from '@opentill/chain-sources/single-source';
 
 export type EvmNetwork = Pick<
   NetworkConfig,

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { RangeRead } from '@opentill/chain/chain-reader';
 import { devAccount } from '@opentill/devnets/evm/accounts';
-import type { LyingRpcOptions, LyingRpcProxy } from '@opentill/testkit/lying-rpc-proxy';
-import { createLyingRpcProxy } from '@opentill/testkit/lying-rpc-proxy';
+import type { LyingRpcOptions, LyingRpcProxy } from '@opentill/testkit/byzantine-rpc-proxy';
+import { createLyingRpcProxy } from '@opentill/testkit/byzantine-rpc-proxy';
 import type { SourceFinding } from '../src/check-network.ts';
 import type { FinalityLag } from '@opentill/chain-sources/read-finality';
 import type { EvmNetwork } from '../src/reader.ts';

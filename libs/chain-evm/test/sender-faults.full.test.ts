@@ -20,7 +20,7 @@ import { findFreePort } from '@opentill/test-servers/free-port';
 import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { baseUnits } from '@opentill/domain/money';
-import { createLyingRpcProxy } from '@opentill/testkit/lying-rpc-proxy';
+import { createLyingRpcProxy } from '@opentill/testkit/byzantine-rpc-proxy';
 import { seededRandom } from '@opentill/testkit/seeded-random';
 import { SigningKey, getBytes, hexlify, randomBytes } from 'ethers';
 import { createEvmSender } from '../src/sender/create-sender.ts';

@@ -28,8 +28,8 @@ import {
 import { findFreePort } from '@opentill/test-servers/free-port';
 import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import { baseUnits } from '@opentill/domain/money';
-import type { LyingRpcOptions, LyingRpcProxy } from '@opentill/testkit/lying-rpc-proxy';
-import { createLyingRpcProxy } from '@opentill/testkit/lying-rpc-proxy';
+import type { LyingRpcOptions, LyingRpcProxy } from '@opentill/testkit/byzantine-rpc-proxy';
+import { createLyingRpcProxy } from '@opentill/testkit/byzantine-rpc-proxy';
 import { SigningKey, getBytes, hexlify, randomBytes } from 'ethers';
 import { evmAddressCodec } from '../src/address.ts';
 import type { SendAnswer } from '../src/sender/broadcast.ts';

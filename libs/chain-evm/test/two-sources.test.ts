@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Address } from '@opentill/chain/address-codec';
 import type { ChainReader, RangeRead } from '@opentill/chain/chain-reader';
-import type { LyingRpcOptions, LyingRpcProxy, RpcFault } from '@opentill/testkit/lying-rpc-proxy';
-import { createLyingRpcProxy } from '@opentill/testkit/lying-rpc-proxy';
+import type { LyingRpcOptions, LyingRpcProxy, RpcFault } from '@opentill/testkit/byzantine-rpc-proxy';
+import { createLyingRpcProxy } from '@opentill/testkit/byzantine-rpc-proxy';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import type { EvmNetwork, EvmReaderDeps } from '../src/reader.ts';
 import { createPatientReader } from './patient-reader.ts';

@@ -2,7 +2,7 @@ import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { isReaderError, readerError } from '@opentill/chain/reader-error';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { askAgain } from './ask-again.ts';
-import { isFailoverError } from './may-be-better-elsewhere.ts';
+import { isFailoverError } from './is-failover-error.ts';
 import type { Source } from './source.ts';
 import type { Sources } from './sources.ts';
 

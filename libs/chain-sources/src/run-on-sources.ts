@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ReaderErrorCode } from '@opentill/chain/reader-error';
 import { readerError } from '@opentill/chain/reader-error';
 import { GatewayError } from '@opentill/domain/gateway-error';
-import { isFailoverError } from './may-be-better-elsewhere.ts';
+import { isFailoverError } from './is-failover-error.ts';
 
 export interface Run<S, T> {
   /** Each source at most once. */

@@ -6,7 +6,7 @@ import { addressOfNode } from './address-codec.ts';
 import { coinTypeOfNode } from './coin-type.ts';
 import { proveCheckpoint, type CheckpointProof } from './proving/prove-checkpoint.ts';
 import type { SuiHeader } from './sui-header.ts';
-import type { RawBalanceChange, RawCheckpoint, RawTransaction } from './told-checkpoint.ts';
+import type { RawBalanceChange, RawCheckpoint, RawTransaction } from './raw-checkpoint.ts';
 
 export interface BalanceChange {
   readonly address: Address;

@@ -11,12 +11,12 @@ import {
   decodeHeader,
 } from './decode-checkpoint.ts';
 import { lacksBalanceChanges } from './lacks-balance-changes.ts';
-import { requireBalanceChanges } from './must-not-be-mute.ts';
+import { requireBalanceChanges } from './require-balance-changes.ts';
 import { checkpointBytesIn, readCheckpointBytes } from './read-checkpoint-bytes.ts';
 import { readTransactions } from './read-transactions.ts';
 import type { BlockRange, Reading } from './reading.ts';
 import type { SuiSource } from './sui-sources.ts';
-import type { FetchMethod, FetchMethods } from './ways-of-reading.ts';
+import type { FetchMethod, FetchMethods } from './fetch-methods.ts';
 
 const METHODS: readonly FetchMethod[] = ['list', 'get', 'contents'];
 const METHOD_KEPT_MS = 60_000;

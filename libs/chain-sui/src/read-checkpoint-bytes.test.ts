@@ -4,7 +4,7 @@ import { isReaderError } from '@opentill/chain/reader-error';
 import fc from 'fast-check';
 import { decodeCheckpoint } from './decode-checkpoint.ts';
 import { checkpointBytesIn, readCheckpointBytes } from './read-checkpoint-bytes.ts';
-import type { RawCheckpoint } from './told-checkpoint.ts';
+import type { RawCheckpoint } from './raw-checkpoint.ts';
 
 const USDC = `0x${'a1'.repeat(32)}::usdc::USDC`;
 const SUI = `0x${'2'.padStart(64, '0')}::sui::SUI`;

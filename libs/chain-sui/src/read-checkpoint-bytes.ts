@@ -7,7 +7,7 @@ import type {
   RawGas,
   RawTime,
   RawTransaction,
-} from './told-checkpoint.ts';
+} from './raw-checkpoint.ts';
 
 // Reads only the needed fields of a checkpoint. Catching up reads a hundred thousand transactions a second, and the
 // SDK's reflection-based reader makes some twenty objects for each. Field numbers are those of sui.rpc.v2; a test

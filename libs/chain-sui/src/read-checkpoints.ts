@@ -5,7 +5,7 @@ import type { SuiCheckpoint } from './decode-checkpoint.ts';
 import type { SuiHeader } from './sui-header.ts';
 import { fetchCheckpoints } from './fetch-checkpoints.ts';
 import { lacksBalanceChanges } from './lacks-balance-changes.ts';
-import { requireBalanceChanges } from './must-not-be-mute.ts';
+import { requireBalanceChanges } from './require-balance-changes.ts';
 import { readHeader } from './read-header.ts';
 import type { BlockRange, Reading } from './reading.ts';
 import type { SuiSource } from './sui-sources.ts';

@@ -4,8 +4,8 @@ import { isReaderError, readerError } from '@opentill/chain/reader-error';
 import type { TokenContract } from '@opentill/chain/transfer';
 import type { Finalized, FinalityLag } from '@opentill/chain-sources/read-finality';
 import { createFinalityReader } from '@opentill/chain-sources/read-finality';
-import { vouchForBlock } from '@opentill/chain-sources/vouch-for-block';
-import { createAloneTeller, type AloneSource } from '@opentill/chain-sources/tell-alone';
+import { vouchForBlock } from '@opentill/chain-sources/confirm-block';
+import { createAloneTeller, type AloneSource } from '@opentill/chain-sources/single-source';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { createCheckpointsPerCall } from './checkpoints-per-call.ts';
 import type { SourceFinding } from './check-network.ts';
@@ -27,7 +27,7 @@ import { readVerifiedCheckpoints } from './read-verified.ts';
 import type { BlockRange, Reading, SourceComparison } from './reading.ts';
 import type { SuiSource, SuiSources, SuiSourcesDeps, SuiSourcesNetwork } from './sui-sources.ts';
 import { createSuiSources } from './sui-sources.ts';
-import { createDecodeOnce } from './told-alike.ts';
+import { createDecodeOnce } from './decode-once.ts';
 
 export type SuiNetwork = SuiSourcesNetwork & Pick<NetworkConfig, 'finality' | 'tokens'>;
 

@@ -4,10 +4,10 @@ import type { CandidateTransfer } from '@opentill/chain/transfer';
 import type { CheckpointsPerCall } from './checkpoints-per-call.ts';
 import type { CheckpointTail } from './checkpoint-tail.ts';
 import type { BalanceChange, SuiTransaction } from './decode-checkpoint.ts';
-import type { ShownChanges } from './must-not-be-mute.ts';
-import type { FetchMethods } from './ways-of-reading.ts';
+import type { ShownChanges } from './require-balance-changes.ts';
+import type { FetchMethods } from './fetch-methods.ts';
 import type { SuiSource } from './sui-sources.ts';
-import type { DecodeOnce } from './told-alike.ts';
+import type { DecodeOnce } from './decode-once.ts';
 
 /** Both inclusive. */
 export interface BlockRange {

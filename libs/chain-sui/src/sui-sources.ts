@@ -7,7 +7,7 @@ import type { SourceNotes } from '@opentill/chain-sources/source-entry';
 import type { Sources } from '@opentill/chain-sources/sources';
 import { createSources } from '@opentill/chain-sources/sources';
 import type { ShownHead } from '@opentill/chain-sources/watch-heads';
-import { createPlaces } from '@opentill/chain-sources/take-places';
+import { createPlaces } from '@opentill/chain-sources/semaphore';
 import type { SuiClient, SuiExchange } from './sui-client.ts';
 import { createSuiClient } from './sui-client.ts';
 

@@ -17,7 +17,7 @@ import { baseUnits } from '@opentill/domain/money';
 import { listenLocally } from '@opentill/testkit/local-http-server';
 import { GrpcWebFetchTransport, SuiGrpcClient } from '@mysten/sui/grpc';
 import { toBase58 } from '@mysten/sui/utils';
-import { startByzantineSuiProxy, type ByzantineSuiProxy } from './lying-sui-proxy.ts';
+import { startByzantineSuiProxy, type ByzantineSuiProxy } from './byzantine-sui-proxy.ts';
 import { pointFromScalar, signRecoverable } from 'tiny-secp256k1';
 
 const SUI_TYPE = `0x${'2'.padStart(64, '0')}::sui::SUI`;

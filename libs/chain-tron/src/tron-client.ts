@@ -4,14 +4,14 @@ import type { HttpAnswer, PostJson, PostJsonOptions } from '@opentill/chain-sour
 import { createPostJson } from '@opentill/chain-sources/post-json';
 import { createRateLimiter } from '@opentill/chain-sources/rate-limiter';
 import type { AskOptions } from '@opentill/chain-sources/source';
-import type { Turn } from '@opentill/chain-sources/take-turn';
-import { beginTurn, noteComplaint, takeTurn } from '@opentill/chain-sources/take-turn';
+import type { Turn } from '@opentill/chain-sources/await-rate-limit';
+import { beginTurn, noteComplaint, takeTurn } from '@opentill/chain-sources/await-rate-limit';
 import { GatewayError } from '@opentill/domain/gateway-error';
-import type { AnswerDeduplicator } from './answer-twin.ts';
+import type { AnswerDeduplicator } from './deduplicate-answers.ts';
 import { decodeHeader } from './decode-block.ts';
 import { parseRounding } from './parse-answer.ts';
 import { readTronAnswer } from './read-answer.ts';
-import { createCallQueue } from './stand-in-line.ts';
+import { createCallQueue } from './serialize-calls.ts';
 
 /** `wallet` serves the head and the pool, `walletsolidity` the solid state. */
 export type Side = 'wallet' | 'walletsolidity';

@@ -7,8 +7,8 @@ import type { Sources } from '@opentill/chain-sources/sources';
 import { createSources } from '@opentill/chain-sources/sources';
 import type { TronHeader } from './decode-block.ts';
 import { decodeHeader } from './decode-block.ts';
-import { failedQuickly } from './ask-patiently.ts';
-import { createPlaces } from '@opentill/chain-sources/take-places';
+import { failedQuickly } from './retry-read.ts';
+import { createPlaces } from '@opentill/chain-sources/semaphore';
 import type { Side, TronClient, TronExchange } from './tron-client.ts';
 import { createTronClient } from './tron-client.ts';
 

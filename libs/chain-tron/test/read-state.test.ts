@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Address } from '@opentill/chain/address-codec';
 import type { TokenContract } from '@opentill/chain/transfer';
 import { startTronDevnet, type TronDevnet } from '@opentill/devnets/tron/start-tron-devnet';
-import { createLyingTronProxy } from '@opentill/testkit/lying-tron-proxy';
+import { createLyingTronProxy } from '@opentill/testkit/byzantine-tron-proxy';
 import { createTronStateReader } from '../src/read-state.ts';
 import { networkOf } from './tron-harness.ts';
 

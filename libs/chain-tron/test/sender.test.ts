@@ -14,7 +14,7 @@ import { createTronSender, type TronSenderDeps } from '../src/sender/create-send
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { startTronDevnet, type TronDevnet } from '@opentill/devnets/tron/start-tron-devnet';
 import { baseUnits } from '@opentill/domain/money';
-import { createLyingTronProxy } from '@opentill/testkit/lying-tron-proxy';
+import { createLyingTronProxy } from '@opentill/testkit/byzantine-tron-proxy';
 import { heightDigits, withHeader, type BlockWithHeader } from '@opentill/testkit/tron-block-id';
 import { signRecoverable } from 'tiny-secp256k1';
 import { TronWeb } from 'tronweb';

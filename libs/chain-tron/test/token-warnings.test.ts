@@ -5,7 +5,7 @@ import {
   createLyingTronProxy,
   type AskedOfTron,
   type LyingTronProxy,
-} from '@opentill/testkit/lying-tron-proxy';
+} from '@opentill/testkit/byzantine-tron-proxy';
 import { addressOfShortHex } from '../src/address-codec.ts';
 import { createTronReader } from '../src/reader.ts';
 import { networkOf } from './tron-harness.ts';

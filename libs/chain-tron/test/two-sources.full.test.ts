@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Address } from '@opentill/chain/address-codec';
 import { startTronDevnet, type TronDevnet } from '@opentill/devnets/tron/start-tron-devnet';
-import { createLyingTronProxy, type LyingTronProxy } from '@opentill/testkit/lying-tron-proxy';
+import { createLyingTronProxy, type LyingTronProxy } from '@opentill/testkit/byzantine-tron-proxy';
 import { createTronReader } from '../src/reader.ts';
 import { networkOf } from './tron-harness.ts';
 

@@ -5,7 +5,7 @@ import {
   createLyingTronProxy,
   type AskedOfTron,
   type LyingTronProxy,
-} from '@opentill/testkit/lying-tron-proxy';
+} from '@opentill/testkit/byzantine-tron-proxy';
 import { createTronReader, type TronNetwork } from '../src/reader.ts';
 import type { TronExchange } from '../src/tron-client.ts';
 import { networkOf } from './tron-harness.ts';

@@ -6,7 +6,7 @@ import type { Logger } from '@opentill/runtime/logger';
 import type { Metrics } from '@opentill/runtime/metrics';
 import type { Broker } from './connection.ts';
 import { createConsumerMetrics } from './consumer-metrics.ts';
-import { handleUntilDone } from './handle-until-done.ts';
+import { handleUntilDone } from './handle-with-retries.ts';
 import { createEnvelopeReader } from './read-envelope.ts';
 
 export interface ConsumerOptions<T extends EventType> {

@@ -5,7 +5,7 @@ import { queueName } from '@opentill/contracts/topology';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { startConsumer, type ConsumerOptions } from '../src/consumer.ts';
 import { declareTopology } from '../src/declare-topology.ts';
-import { MAX_FAILURES } from '../src/judge-failure.ts';
+import { MAX_FAILURES } from '../src/classify-failure.ts';
 import { createMetrics, type Metrics } from '@opentill/runtime/metrics';
 import { startTcpProxy } from '@opentill/testkit/tcp-proxy';
 import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';

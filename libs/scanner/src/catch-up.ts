@@ -2,7 +2,7 @@ import type { BlockHeader } from '@opentill/chain/block';
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { blockAt, seenBlock, type ChainState } from './chain-state.ts';
 import { isolateFailure } from './isolate-failure.ts';
-import { batchLookups } from './look-up-together.ts';
+import { batchLookups } from './batch-lookups.ts';
 import { createReadingLimit } from './read-ahead.ts';
 import {
   readSegmentsAhead,

@@ -2,7 +2,7 @@ import type { BlockHeader } from '@opentill/chain/block';
 import type { RangeRead, ReadOptions } from '@opentill/chain/chain-reader';
 import type { RangeProof } from '@opentill/chain/epoch-committee';
 import { blockAt, seenBlock, type ChainState } from './chain-state.ts';
-import { findForeign, findLanded } from './find-wallet-acts.ts';
+import { findForeign, findLanded } from './find-foreign-transactions.ts';
 import { matchTransfers } from './match-transfers.ts';
 import { createReadAhead, type ReadingLimit } from './read-ahead.ts';
 import type { ForeignTransaction, LandedTransaction, LiveTransfer, MatchedTransfer } from './scan-change.ts';

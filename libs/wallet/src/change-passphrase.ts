@@ -1,6 +1,6 @@
 import { rename, rm } from 'node:fs/promises';
 import { createKeystore, openKeystore, type KeystorePurpose, type OpenedKeystore } from './keystore.ts';
-import { nextFileOf, openKeystoreOrNext } from './open-keystore-or-next.ts';
+import { nextFileOf, openKeystoreOrNext } from './open-keystore-with-recovery.ts';
 import { syncDirectoryOf } from './write-file-atomically.ts';
 
 /** Complete on disk. The process may die after each of these steps. */

@@ -2,7 +2,7 @@ import type { ScryptOptions } from 'node:crypto';
 import { createCipheriv, createDecipheriv, createHash, randomBytes, scrypt } from 'node:crypto';
 import { access } from 'node:fs/promises';
 import { readJson } from '@opentill/domain/read-json';
-import { readClosedFile } from './read-closed-file.ts';
+import { readClosedFile } from './read-private-file.ts';
 import { walletError } from './wallet-error.ts';
 import { writeFileAtomically } from './write-file-atomically.ts';
 

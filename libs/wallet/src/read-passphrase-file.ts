@@ -1,4 +1,4 @@
-import { readClosedFile } from './read-closed-file.ts';
+import { readClosedFile } from './read-private-file.ts';
 
 /** Strips the last line end. Arguments and environment are readable by other processes, so a file is the only way. */
 export async function readPassphraseFile(path: string): Promise<string> {

@@ -1,4 +1,4 @@
-import { readClosedFile } from './read-closed-file.ts';
+import { readClosedFile } from './read-private-file.ts';
 
 /** For parseMnemonic. @throws FILE_UNREADABLE, FILE_TOO_OPEN */
 export function readWordsFile(path: string): Promise<string> {

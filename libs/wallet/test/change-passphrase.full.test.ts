@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { changePassphrase, type PassphraseChangeStep } from '../src/change-passphrase.ts';
 import { createKeystore, openKeystore } from '../src/keystore.ts';
-import { openKeystoreOrNext } from '../src/open-keystore-or-next.ts';
+import { openKeystoreOrNext } from '../src/open-keystore-with-recovery.ts';
 
 const [OLD, NEW, NEWER] = ['the old passphrase', 'the new passphrase', 'the newer passphrase'];
 const seed = { purpose: 'seed', keyId: '16a93ed0', secret: Buffer.alloc(64, 5) } as const;

@@ -1,4 +1,4 @@
-import { runAlone } from '@opentill/runtime/run-alone';
+import { runAlone } from '@opentill/runtime/run-process';
 import { composeApi } from './compose.ts';
 
 await runAlone('api', composeApi, process.env);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { sealSecret, tokenAad } from '@opentill/db/sealed-secret';
 import { createMerchantBook } from './merchant-book.ts';
-import type { MerchantRow } from './store/upkeep.ts';
+import type { MerchantRow } from './store/maintenance.ts';
 
 const secretsKey = Buffer.alloc(32, 7);
 

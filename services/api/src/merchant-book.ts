@@ -9,7 +9,7 @@ import {
 } from '@opentill/contracts/http/rate-limits';
 import { openSecret, tokenAad } from '@opentill/db/sealed-secret';
 import type { Observe } from './observe.ts';
-import type { MerchantRow } from './store/upkeep.ts';
+import type { MerchantRow } from './store/maintenance.ts';
 import type { Store } from './store/create-store.ts';
 
 /** A merchant as requests use it. */

@@ -9,7 +9,7 @@ import type { OpsRoute } from '@opentill/contracts/ops/route';
 import { operatorIdOfToken } from '@opentill/db/operators';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { readConfig } from '@opentill/runtime/config';
-import { readClosedFile } from '@opentill/wallet/read-closed-file';
+import { readClosedFile } from '@opentill/wallet/read-private-file';
 import { tableLine } from './print-table.ts';
 import { OPERATOR_CONFIG_SCHEMA, requiredVariable } from './config.ts';
 import { cliError, usage, type CliContext } from './context.ts';

@@ -12,7 +12,7 @@ import {
 } from '@opentill/devnets/evm/start-evm-devnet';
 import { findFreePort } from '@opentill/test-servers/free-port';
 import { callRpc } from '@opentill/devnets/evm/json-rpc';
-import { createLyingRpcProxy, type LyingRpcOptions } from '@opentill/testkit/lying-rpc-proxy';
+import { createLyingRpcProxy, type LyingRpcOptions } from '@opentill/testkit/byzantine-rpc-proxy';
 import { createTestBroker } from '@opentill/testkit/test-broker';
 import { createTestDatabase } from '@opentill/testkit/test-database';
 import type { Finding } from '../src/doctor/finding.ts';

@@ -3,7 +3,7 @@ import type { Address } from '@opentill/chain/address-codec';
 import { baseUnits } from '@opentill/domain/money';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { sql } from 'kysely';
-import { CHAIN, randomAddress, openTronBooks, USDT, type TronBooks } from './tron-books.ts';
+import { CHAIN, randomAddress, openTronBooks, USDT, type TronBooks } from './tron-wallet-world.ts';
 
 // Coin at a TRON deposit address for its fees belongs to the gateway, like the tokens there.
 

@@ -7,7 +7,7 @@ import {
   startSecondSource,
   USDT,
   type WorldOfBooks,
-} from './world-of-books.ts';
+} from './create-reconcile-world.ts';
 
 // A correct ledger is made wrong step by step. Each error must be reported, and is corrected before the next.
 let world: WorldOfBooks;

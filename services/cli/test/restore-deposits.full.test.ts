@@ -3,8 +3,8 @@ import { sql } from 'kysely';
 import { devAccount } from '@opentill/devnets/evm/accounts';
 import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import type { OrderRow } from '@opentill/testkit/scenario';
-import { createRestoredBooks, type RestoredBooks } from './restored-books.ts';
-import { CHAIN, createWorldOfBooks, HOT_WALLET, USDT, type WorldOfBooks } from './world-of-books.ts';
+import { createRestoredBooks, type RestoredBooks } from './restored-ledger.ts';
+import { CHAIN, createWorldOfBooks, HOT_WALLET, USDT, type WorldOfBooks } from './create-reconcile-world.ts';
 
 // A database is restored to its state before deposit addresses were swept. Their payments since, and the fees sent to
 // them, are found on the chain and booked once. The test plays scanner and tracker.

@@ -3,7 +3,7 @@ import type { Address } from '@opentill/chain/address-codec';
 import { baseUnits } from '@opentill/domain/money';
 import { aCollection } from '@opentill/testkit/scenario';
 import { sql } from 'kysely';
-import { CHAIN, randomAddress, openSuiBooks, USDC, type SuiBooks } from './sui-books.ts';
+import { CHAIN, randomAddress, openSuiBooks, USDC, type SuiBooks } from './sui-wallet-world.ts';
 
 let books: SuiBooks;
 const AMOUNT = 25n * USDC;

@@ -5,7 +5,7 @@ import { baseUnits } from '@opentill/domain/money';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { sql } from 'kysely';
-import { CHAIN, randomAddress, openSuiBooks, USDC, type Signed, type SuiBooks } from './sui-books.ts';
+import { CHAIN, randomAddress, openSuiBooks, USDC, type Signed, type SuiBooks } from './sui-wallet-world.ts';
 
 let books: SuiBooks;
 let orders: Record<'paid' | 'unpaid' | 'landed' | 'paidAnew' | 'died', OrderRow>;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { sql } from 'kysely';
-import { randomAddress, openTronBooks, USDT, type Signed, type TronBooks } from './tron-books.ts';
+import { randomAddress, openTronBooks, USDT, type Signed, type TronBooks } from './tron-wallet-world.ts';
 
 let books: TronBooks;
 let orders: Record<'paid' | 'unpaid' | 'landed' | 'paidAnew' | 'died', OrderRow>;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Database } from '@opentill/db/database';
 import { createCrashingDatabase, type CrashingDatabase } from './crashing-database.ts';
-import { runUndisturbed, runWithCrashAt } from './tracker-life.ts';
+import { runUndisturbed, runWithCrashAt } from './collection-lifecycle.ts';
 import { createTrackerScenario, handle, type TrackerScenario } from './tracker-scenario.ts';
 
 let s: TrackerScenario;

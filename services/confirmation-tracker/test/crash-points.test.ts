@@ -6,7 +6,7 @@ import type { Database } from '@opentill/db/database';
 import type { TransferRow } from '@opentill/testkit/scenario';
 import { settleTransfers } from '../src/handlers/settle-event.ts';
 import { Crash, createCrashingDatabase, type CrashingDatabase } from './crashing-database.ts';
-import { runUndisturbed, runWithCrashAt, type Handle } from './tracker-life.ts';
+import { runUndisturbed, runWithCrashAt, type Handle } from './collection-lifecycle.ts';
 import {
   createTrackerScenario,
   handle,

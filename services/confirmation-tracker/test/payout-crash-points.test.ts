@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Database } from '@opentill/db/database';
 import { createCrashingDatabase, type CrashingDatabase } from './crashing-database.ts';
-import { runUndisturbed, runWithCrashAt } from './payout-life.ts';
+import { runUndisturbed, runWithCrashAt } from './payout-lifecycle.ts';
 import { payoutsOn } from './payout-scenario.ts';
 import { createTrackerScenario, type TrackerScenario } from './tracker-scenario.ts';
 

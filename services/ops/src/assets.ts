@@ -1,7 +1,7 @@
 import { findToken, type NetworkConfig, type TokenConfig } from '@opentill/contracts/network-config';
 import { isChain, type Chain } from '@opentill/domain/chains';
 import { formatAmount } from '@opentill/domain/money';
-import { refuse } from './refuse.ts';
+import { refuse } from './ops-error.ts';
 
 export interface Assets {
   readonly networks: readonly NetworkConfig[];

@@ -7,11 +7,11 @@ import {
 } from '@opentill/db/operators';
 import type { Db } from '@opentill/db/database';
 import { GatewayError } from '@opentill/domain/gateway-error';
-import { gatherCalls } from '@opentill/runtime/gather-calls';
+import { gatherCalls } from '@opentill/runtime/batch-calls';
 import type { OpsErrorCode } from '@opentill/contracts/ops/errors';
 import type { Exchange } from './exchange.ts';
 import type { Observe } from './observe.ts';
-import { refuse } from './refuse.ts';
+import { refuse } from './ops-error.ts';
 
 /** Requests without a valid token, per client address. Further ones get 429. */
 const FAILURES_PER_MINUTE = 10;

@@ -1,4 +1,4 @@
-import { runAlone } from '@opentill/runtime/run-alone';
+import { runAlone } from '@opentill/runtime/run-process';
 import { composeOps } from './compose.ts';
 
 await runAlone('ops', composeOps, process.env);

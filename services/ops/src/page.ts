@@ -1,4 +1,4 @@
-import { refuse } from './refuse.ts';
+import { refuse } from './ops-error.ts';
 
 export interface Page<T> {
   readonly data: readonly T[];

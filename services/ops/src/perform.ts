@@ -5,12 +5,12 @@ import type { Database, Tx } from '@opentill/db/database';
 import { lockOperator, writeAudit, type Operator } from '@opentill/db/operators';
 import { appendToOutbox } from '@opentill/db/outbox';
 import { redact } from '@opentill/runtime/redact';
-import { refusalOf } from './answer.ts';
+import { refusalOf } from './response.ts';
 import type { Authenticate } from './authenticate.ts';
 import type { Exchange } from './exchange.ts';
 import type { Act, Done } from './handlers.ts';
 import type { Observe } from './observe.ts';
-import { refuse } from './refuse.ts';
+import { refuse } from './ops-error.ts';
 
 export interface PerformDeps {
   readonly database: Pick<Database, 'kysely'>;

@@ -27,7 +27,7 @@ import type { Observe } from './observe/observe.ts';
 import type { OfNetwork, PayingNetwork } from './payouts/paying-network.ts';
 import type { PolicyJudge } from './policy/policy-port.ts';
 import { checkDatabase } from './store/check-database.ts';
-import { findMovingDeposits } from './store/find-moving.ts';
+import { findMovingDeposits } from './store/find-due-deposits.ts';
 import { holdForChain } from './store/mark-halted.ts';
 import { startPlanners, type PlanTiming } from './sweeps/start-planners.ts';
 import { startWatchingSweeps } from './sweeps/watch-sweeps.ts';

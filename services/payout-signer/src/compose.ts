@@ -5,7 +5,7 @@ import { suiFamily } from '@opentill/chain-sui/family';
 import { createSuiSender } from '@opentill/chain-sui/sender/create-sender';
 import { tronFamily } from '@opentill/chain-tron/family';
 import { createTronSender } from '@opentill/chain-tron/sender/create-sender';
-import { kindOfNetworks } from '@opentill/contracts/kind-of-networks';
+import { kindOfNetworks } from '@opentill/contracts/network-kind';
 import { arePaidByGas, MAX_PAYOUT_GAS, type NetworkConfig } from '@opentill/contracts/network-config';
 import {
   payoutTermsOf,
@@ -23,7 +23,7 @@ import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
 import { createLogger, type Logger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
-import { openInTurn, type Compose } from '@opentill/runtime/run-alone';
+import { openInTurn, type Compose } from '@opentill/runtime/run-process';
 import { STOP_LIMITS_MS } from '@opentill/runtime/stop-within';
 import { openKeystoreSigner, type KeystoreSigner } from '@opentill/wallet/keystore-signer';
 import { openPolicy, type OpenedPolicy } from '@opentill/wallet/policy/sealed-policy';

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { sql } from 'kysely';
 import { evmFamily } from '@opentill/chain-evm/family';
 import { queueName } from '@opentill/contracts/topology';
-import type { ComposedService } from '@opentill/runtime/run-alone';
+import type { ComposedService } from '@opentill/runtime/run-process';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { generateMnemonic, seedOf } from '@opentill/wallet/mnemonic';
 import { publicKeysOf, writePublicKeys } from '@opentill/wallet/public-keys';

@@ -6,7 +6,7 @@ import {
   type ScannerApp,
   type ScannerDeps as ScannerOfFamilyDeps,
 } from '@opentill/scanner/create-scanner';
-import { createJudgementObserver } from './observe-judgements.ts';
+import { createJudgementObserver } from './observe-rejected-logs.ts';
 
 export type { ScannerApp };
 

@@ -6,7 +6,7 @@ import { devAccount } from '@opentill/devnets/evm/accounts';
 import { callContract, deployContract, reorg } from '@opentill/devnets/evm/start-evm-devnet';
 import { signTransaction } from '@opentill/devnets/evm/transactions';
 import { callRpc } from '@opentill/devnets/evm/json-rpc';
-import { createLyingRpcProxy, type LyingRpcOptions } from '@opentill/testkit/lying-rpc-proxy';
+import { createLyingRpcProxy, type LyingRpcOptions } from '@opentill/testkit/byzantine-rpc-proxy';
 import { aHotWalletAddress, anOwnTransaction } from '@opentill/testkit/payout-scenario';
 import { anEvmAddress, aPayout } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';

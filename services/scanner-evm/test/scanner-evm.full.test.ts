@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, it } from 'vitest';
-import { recordThroughByzantineNode } from './record-despite-lies.ts';
+import { recordThroughByzantineNode } from './record-through-byzantine-node.ts';
 import { describeReorganisations } from './reorganisations.ts';
 import { createScannerWorld, type ScannerWorld } from './scanner-harness.ts';
 

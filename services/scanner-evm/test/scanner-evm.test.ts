@@ -4,7 +4,7 @@ import { devAccount } from '@opentill/devnets/evm/accounts';
 import { reorg } from '@opentill/devnets/evm/start-evm-devnet';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { describeReorganisations, expectAgreement } from './reorganisations.ts';
-import { recordThroughByzantineNode } from './record-despite-lies.ts';
+import { recordThroughByzantineNode } from './record-through-byzantine-node.ts';
 import { createScannerWorld, type Replica, type ScannerWorld } from './scanner-harness.ts';
 
 let world: ScannerWorld;

@@ -10,7 +10,7 @@ import { createObserve } from '@opentill/scanner/observe';
 import { createChainGates, startChainScan } from '@opentill/scanner/scan-chain';
 import { scanNetworkOf } from '@opentill/scanner/scan-network';
 import { createScanStore } from '@opentill/scanner/store/scan-store';
-import { createLyingRpcProxy, type LyingRpcProxy, type RpcFault } from '@opentill/testkit/lying-rpc-proxy';
+import { createLyingRpcProxy, type LyingRpcProxy, type RpcFault } from '@opentill/testkit/byzantine-rpc-proxy';
 import {
   runTruthOf,
   type RunningScanner,

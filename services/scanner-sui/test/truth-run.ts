@@ -3,7 +3,7 @@ import {
   type TruthFindings as Findings,
   type TruthPlan as Plan,
 } from '@opentill/testkit/truth-run';
-import { createByzantineNode, type ByzantineNode } from './lying-nodes.ts';
+import { createByzantineNode, type ByzantineNode } from './byzantine-nodes.ts';
 import { createScannerWorld } from './scanner-world.ts';
 import { createTruthChain, type TruthChain } from './truth-chain.ts';
 import { createNaiveScanner } from './truth-naive.ts';

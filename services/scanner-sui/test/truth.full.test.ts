@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { expectTruth } from '@opentill/testkit/truth-run';
-import { NODE_FAULTS } from './lying-nodes.ts';
+import { NODE_FAULTS } from './byzantine-nodes.ts';
 import { runTruth, type TruthFindings, type TruthPlan } from './truth-run.ts';
 
 const TEST_TIMEOUT_MS = 300_000;

@@ -2,7 +2,7 @@ import {
   createLyingTronProxy,
   type LyingTronProxy,
   type TronNodeFault,
-} from '@opentill/testkit/lying-tron-proxy';
+} from '@opentill/testkit/byzantine-tron-proxy';
 import {
   runTruthOf,
   type TruthFindings as Findings,

@@ -2,7 +2,7 @@ import type { Database } from '@opentill/db/database';
 import { announcePresence } from '@opentill/db/presence';
 import type { Broker } from '@opentill/messaging/connection';
 import { startConsumer, type Consumer } from '@opentill/messaging/consumer';
-import { gatherHandling } from '@opentill/messaging/gather-handling';
+import { gatherHandling } from '@opentill/messaging/batch-handling';
 import type { Clock } from '@opentill/runtime/clock';
 import type { Checks } from '@opentill/runtime/health';
 import type { Logger } from '@opentill/runtime/logger';

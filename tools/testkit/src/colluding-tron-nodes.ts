@@ -1,7 +1,7 @@
 import { signHash } from '@opentill/devnets/tron/chain/signature';
 import { sha256 } from '@opentill/devnets/tron/sha256';
 import { hex } from '@opentill/devnets/tron/tron-address';
-import { createLyingTronProxy, type AskedOfTron, type LyingTronProxy } from './lying-tron-proxy.ts';
+import { createLyingTronProxy, type AskedOfTron, type LyingTronProxy } from './byzantine-tron-proxy.ts';
 import { headerHash, withHeader, type BlockWithHeader } from './tron-block-id.ts';
 
 /** FORGED_HEADERS recomputes roots and links, and signs headers with the nodes' key under the witnesses' names. */

@@ -1,7 +1,7 @@
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import type { Said } from '@opentill/chain-sources/ask-two-sources';
 import type { EvmSource, EvmSources } from '../sources.ts';
-import { isFailoverError } from '@opentill/chain-sources/may-be-better-elsewhere';
+import { isFailoverError } from '@opentill/chain-sources/is-failover-error';
 
 /** For questions that need no agreement. Replaces sources that fail. Throws the last failure when none answers. */
 export async function askSomeSources<T>(

@@ -2,7 +2,7 @@ import type { ReadOptions } from '@opentill/chain/chain-reader';
 import type { Said } from '@opentill/chain-sources/ask-two-sources';
 import { pairOf } from '@opentill/chain-sources/ask-two-sources';
 import type { EvmSource, EvmSources } from '../sources.ts';
-import { isFailoverError } from '@opentill/chain-sources/may-be-better-elsewhere';
+import { isFailoverError } from '@opentill/chain-sources/is-failover-error';
 
 /** Wait for the second answer after a sufficient first one. */
 const PATIENCE_MS = 500;

@@ -2,7 +2,7 @@ import { fromBase58, toBase58 } from '@mysten/sui/utils';
 import { readerError } from '@opentill/chain/reader-error';
 import { createBLAKE2b } from 'hash-wasm';
 import type { SuiHeader } from '../sui-header.ts';
-import type { RawCheckpoint } from '../told-checkpoint.ts';
+import type { RawCheckpoint } from '../raw-checkpoint.ts';
 import { readContentsBytes, readSummaryBytes } from './summary-bytes.ts';
 
 /** The contents match the digest in the summary. */

@@ -1,6 +1,6 @@
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { isReaderError } from '@opentill/chain/reader-error';
-import { askWitnesses } from '@opentill/chain-sources/ask-witnesses';
+import { askWitnesses } from '@opentill/chain-sources/ask-one-or-two';
 import type { SuiSource, SuiSources } from '../sui-sources.ts';
 
 /** They serve history only (archives). */

@@ -2,7 +2,7 @@ import type { Address } from '@opentill/chain/address-codec';
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import type { PreparedExpiring } from '@opentill/chain/expiring-sender';
 import { PREPARE_MAX, type PaymentIntent, type PaymentObstacle } from '@opentill/chain/wallet-sender';
-import { askWitnesses } from '@opentill/chain-sources/ask-witnesses';
+import { askWitnesses } from '@opentill/chain-sources/ask-one-or-two';
 import { boundedText } from '@opentill/chain-sources/node-text';
 import { coinTypeOf } from '../coin-type.ts';
 import type { SuiSource, SuiSources } from '../sui-sources.ts';

@@ -1,7 +1,7 @@
 import type { Address } from '@opentill/chain/address-codec';
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import type { TokenContract } from '@opentill/chain/transfer';
-import { askWitnesses } from '@opentill/chain-sources/ask-witnesses';
+import { askWitnesses } from '@opentill/chain-sources/ask-one-or-two';
 import { coinTypeOf } from '../coin-type.ts';
 import type { SuiSources } from '../sui-sources.ts';
 import { mostAtOnce } from './choose-sources.ts';

@@ -1,5 +1,5 @@
 import type { ReadOptions } from '@opentill/chain/chain-reader';
-import { askWitnesses } from '@opentill/chain-sources/ask-witnesses';
+import { askWitnesses } from '@opentill/chain-sources/ask-one-or-two';
 import { signerHexOf } from '../block-seal.ts';
 import { readHeader, type TronSource, type TronSources } from '../tron-sources.ts';
 import { readWindow } from '../walk-blocks.ts';

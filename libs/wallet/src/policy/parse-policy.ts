@@ -11,7 +11,7 @@ import {
   type Policy,
 } from './policy.ts';
 import type { AddressEntry, AssetEntry, ChainEntry, PolicyFile } from './policy-schema.ts';
-import { invalidPolicy } from './policy-mistakes.ts';
+import { invalidPolicy } from './invalid-policy.ts';
 import { parseSweep } from './parse-sweep.ts';
 import { readPolicyFile } from './read-policy-file.ts';
 

@@ -2,7 +2,7 @@ import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import ajvFormats from 'ajv-formats';
 import { readJson } from '@opentill/domain/read-json';
 import { POLICY_SCHEMA, type PolicyFile } from './policy-schema.ts';
-import { invalidPolicy } from './policy-mistakes.ts';
+import { invalidPolicy } from './invalid-policy.ts';
 
 const STRINGS = /"(?:[^"\\]|\\.)*"(\s*:)?/g;
 

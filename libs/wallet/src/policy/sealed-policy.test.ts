@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { evmAddressCodec } from '@opentill/chain-evm/address';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { replaceKeystore } from '../keystore.ts';
-import { nextFileOf } from '../open-keystore-or-next.ts';
+import { nextFileOf } from '../open-keystore-with-recovery.ts';
 import { createApproverKey, signApproval } from './approver-key.ts';
 import { approvalText, verifyApproval } from './approval.ts';
 import type { PolicyPayout } from './policy.ts';

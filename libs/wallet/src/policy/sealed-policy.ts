@@ -8,10 +8,10 @@ import {
 import type { Chain } from '@opentill/domain/chains';
 import { readJson } from '@opentill/domain/read-json';
 import { replaceKeystore } from '../keystore.ts';
-import { openKeystoreOrNext } from '../open-keystore-or-next.ts';
+import { openKeystoreOrNext } from '../open-keystore-with-recovery.ts';
 import { walletError } from '../wallet-error.ts';
 import { parsePolicy, type PolicySurroundings } from './parse-policy.ts';
-import { invalidPolicy } from './policy-mistakes.ts';
+import { invalidPolicy } from './invalid-policy.ts';
 import type { Policy } from './policy.ts';
 
 export interface OpenedPolicy {

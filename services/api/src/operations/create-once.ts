@@ -5,7 +5,7 @@ import { refusal, refusalWithText, success, type Answer } from '../answer.ts';
 import type { Merchant } from '../merchant-book.ts';
 import type { OrderFields } from '../order-fields.ts';
 import type { CreatedOrder, CreationOutcome, NewOrder, SpentNonce } from '../store/create-orders.ts';
-import { isEqualOrder } from './equal-order.ts';
+import { isEqualOrder } from './is-equal-order.ts';
 import { toOrderAnswer } from './order-answer.ts';
 import type { OrderDeps } from './order-deps.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { evmAddressCodec } from '@opentill/chain-evm/address';
 import type { CreatedOrder } from '../store/create-orders.ts';
-import { isEqualOrder } from './equal-order.ts';
+import { isEqualOrder } from './is-equal-order.ts';
 
 const receiver = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8';
 const payout: CreatedOrder = {

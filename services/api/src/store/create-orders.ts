@@ -3,7 +3,7 @@ import type { OrderType } from '@opentill/contracts/notify-order';
 import { isDatabaseUnavailable, type Db } from '@opentill/db/database';
 import type { OutboxEvent } from '@opentill/db/outbox';
 import type { Chain, Family } from '@opentill/domain/chains';
-import { gatherCalls } from '@opentill/runtime/gather-calls';
+import { gatherCalls } from '@opentill/runtime/batch-calls';
 
 /** A new order with the column names of the view new_order. Amounts in base units, addresses canonical. */
 export interface NewOrder {

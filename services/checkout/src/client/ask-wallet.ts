@@ -1,5 +1,5 @@
 import { isPayable, isRunningOut, stateOf, type CheckoutOrder } from '../view/checkout-order.ts';
-import type { WalletNotice } from '../view/surroundings.ts';
+import type { WalletNotice } from '../view/page-context.ts';
 import type { SentPayments } from './sent-payments.ts';
 import type { PayingWallet, WalletOutcome } from './wallets/wallet.ts';
 

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, vi, test } from 'vitest';
 import { anOrder } from '../../test/support/an-order.ts';
 import type { CheckoutOrder } from '../view/checkout-order.ts';
 import { followOrder } from './follow-order.ts';
-import type { OrderStream } from './keep-stream.ts';
+import type { OrderStream } from './order-stream.ts';
 import type { Asked } from './order-client.ts';
 
 beforeEach(() => void vi.useFakeTimers());

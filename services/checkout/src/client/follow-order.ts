@@ -1,5 +1,5 @@
 import { isOpen, type CheckoutOrder } from '../view/checkout-order.ts';
-import { keepStream, type KeptStream, type OrderStream } from './keep-stream.ts';
+import { keepStream, type KeptStream, type OrderStream } from './order-stream.ts';
 import type { Asked, OrderClient } from './order-client.ts';
 
 export interface FollowDeps {

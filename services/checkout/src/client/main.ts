@@ -2,7 +2,7 @@ import { createSay, type Say } from '../texts/create-say.ts';
 import { isLanguage, preferredLanguage, type Language } from '../texts/languages.ts';
 import { renderLanguages, type PageData } from '../view/render-document.ts';
 import { directionOf } from '../view/theme.ts';
-import { createClockWatch } from './clock-watch.ts';
+import { createClockWatch } from './detect-time-jump.ts';
 import { copyText } from './copy-text.ts';
 import { followOrder, type Following } from './follow-order.ts';
 import { loadTexts } from './load-texts.ts';

@@ -4,7 +4,7 @@ import { stateOf, type CheckoutOrder } from './checkout-order.ts';
 import { markup, type Html } from './html.ts';
 import { ICONS, seal } from './icons.ts';
 import { renderOrder } from './render-order.ts';
-import { bareSurroundings } from './surroundings.ts';
+import { bareSurroundings } from './page-context.ts';
 import { directionOf, type Theme } from './theme.ts';
 
 export interface PageData {

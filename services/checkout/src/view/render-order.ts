@@ -7,7 +7,7 @@ import { seal } from './icons.ts';
 import { renderAmount } from './render-amount.ts';
 import { renderPayment } from './render-payment.ts';
 import { renderConfirming, renderDetails } from './render-progress.ts';
-import { stateShown, type Surroundings } from './surroundings.ts';
+import { stateShown, type Surroundings } from './page-context.ts';
 
 const ADVICE: Readonly<Partial<Record<CheckoutState, TextName>>> = {
   partial: 'partialHint',

@@ -7,7 +7,7 @@ import { ICONS } from './icons.ts';
 import { paymentUri } from './payment-uri.ts';
 import { renderAmount } from './render-amount.ts';
 import { qrCode } from './qr-code.ts';
-import type { Surroundings, WalletNotice } from './surroundings.ts';
+import type { Surroundings, WalletNotice } from './page-context.ts';
 import { walletApp } from './wallet-app.ts';
 
 /** Users compare only the ends of an address. */

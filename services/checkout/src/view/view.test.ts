@@ -11,7 +11,7 @@ import { escapeHtml, markup } from './html.ts';
 import { paymentUri } from './payment-uri.ts';
 import { qrCode } from './qr-code.ts';
 import { renderOrder } from './render-order.ts';
-import { bareSurroundings } from './surroundings.ts';
+import { bareSurroundings } from './page-context.ts';
 import { readableOn, themeStyle } from './theme.ts';
 
 const say = createSay('en', ALL_TEXTS.en);

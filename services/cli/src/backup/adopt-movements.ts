@@ -4,7 +4,7 @@ import type { Db } from '@opentill/db/database';
 import type { Chain } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { readFates } from '../families.ts';
-import type { Anchor } from '../reconcile/books.ts';
+import type { Anchor } from '../reconcile/chain-ledger.ts';
 import { adoptMovement, type Moved, type Work } from './store/adopt-movement.ts';
 import { findDepositAddresses, type OwnPlaces } from './store/deposits.ts';
 import { readPayments } from './store/restored-rows.ts';

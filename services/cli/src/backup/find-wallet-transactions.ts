@@ -7,7 +7,7 @@ import { rpcEndpointsOf, type NetworkConfig } from '@opentill/contracts/network-
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { createEvmStateReader } from '@opentill/chain-evm/read-balances';
 import type { BlockHash } from '@opentill/chain/block';
-import type { Anchor } from '../reconcile/books.ts';
+import type { Anchor } from '../reconcile/chain-ledger.ts';
 import { openEndpoints, type Endpoint } from '../doctor/endpoint.ts';
 
 export interface MinedTransaction extends RecoveredTransaction {

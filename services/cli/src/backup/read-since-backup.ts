@@ -1,7 +1,7 @@
 import { readerError } from '@opentill/chain/reader-error';
 import type { TronWalletHistoryReader } from '@opentill/chain-tron/sender/read-wallet-history';
 import type { Db } from '@opentill/db/database';
-import type { Anchor } from '../reconcile/books.ts';
+import type { Anchor } from '../reconcile/chain-ledger.ts';
 import { oursAmong, readProgress, saveRead } from './store/read-progress.ts';
 import type { Hold } from './store/restored-rows.ts';
 

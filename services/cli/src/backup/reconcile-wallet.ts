@@ -1,15 +1,15 @@
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Db } from '@opentill/db/database';
 import type { Family } from '@opentill/domain/chains';
-import type { Anchor } from '../reconcile/books.ts';
-import { readAnchor } from '../reconcile/store/read-books.ts';
+import type { Anchor } from '../reconcile/chain-ledger.ts';
+import { readAnchor } from '../reconcile/store/read-chain-ledger.ts';
 import { createWalletHistory, readAgreedCounts } from './find-wallet-transactions.ts';
 import { openSuiWallet } from './sent-by-sui-wallet.ts';
 import { openTronWallet } from './sent-by-tron-wallet.ts';
 import { adoptProven, noteLanded } from './store/adopt-proven.ts';
 import { refuseUnsigned } from './store/refuse-unsigned.ts';
 import type { Hold } from './store/restored-rows.ts';
-import { takeNote } from './take-note.ts';
+import { takeNote } from './store-unknown-transactions.ts';
 import type { OpenExpiringWallet, WalletProof, WalletWork } from './wallet-state.ts';
 
 interface Proof extends WalletProof {

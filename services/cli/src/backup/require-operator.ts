@@ -1,7 +1,7 @@
 import { findOperatorsByTokens } from '@opentill/db/operators';
 import type { OperatorRole } from '@opentill/contracts/ops/roles';
 import type { Db } from '@opentill/db/database';
-import { readClosedFile } from '@opentill/wallet/read-closed-file';
+import { readClosedFile } from '@opentill/wallet/read-private-file';
 import { requiredVariable } from '../config.ts';
 import { usage, type CliContext } from '../context.ts';
 

@@ -6,7 +6,7 @@ import {
 } from '@opentill/chain-sui/sender/read-wallet-history';
 import { baseUnits } from '@opentill/domain/money';
 import { readFates } from '../families.ts';
-import { bookLost } from './store/book-lost.ts';
+import { bookLost } from './store/book-lost-order.ts';
 import { findUnsettledOnSui } from './store/find-unsettled.ts';
 import { readPayments, readRaw } from './store/restored-rows.ts';
 import { findSentOnSui, markReadOnSui, readVerifiedEpoch, saveSentOnSui } from './store/sent-on-sui.ts';

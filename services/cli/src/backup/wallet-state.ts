@@ -1,6 +1,6 @@
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Db } from '@opentill/db/database';
-import type { Anchor } from '../reconcile/books.ts';
+import type { Anchor } from '../reconcile/chain-ledger.ts';
 import type { Hold, NamedPayout, StoredPayment } from './store/restored-rows.ts';
 
 /** Lag of the database's clock behind the chain's at the restore. */

@@ -16,8 +16,8 @@ import { withOpsDatabase } from '../open-database.ts';
 import type { Reason } from '../add-command.ts';
 import { callOps, printList } from '../ops-client.ts';
 import { leftOver } from '../reconcile/compare-hot-wallets.ts';
-import { comparisonOf } from '../reconcile/comparison-of.ts';
-import { shownAmount } from '../reconcile/shown-amount.ts';
+import { comparisonOf } from '../reconcile/create-comparison.ts';
+import { shownAmount } from '../reconcile/display-amount.ts';
 import { shownOf, type ShowOptions } from './ops/read-options.ts';
 
 interface TopUpOptions {

@@ -8,13 +8,13 @@ import { requiredVariable } from '../config.ts';
 import { cliError, usage, type CliContext } from '../context.ts';
 import { jsonLines } from '../print-table.ts';
 import { bookGas, unbookedGasOf } from '../reconcile/book-gas.ts';
-import { comparisonOf } from '../reconcile/comparison-of.ts';
+import { comparisonOf } from '../reconcile/create-comparison.ts';
 import { addressJson, addressLine } from '../reconcile/print-addresses.ts';
 import { reconciliationJson, reconciliationLines } from '../reconcile/print-reconciliation.ts';
-import { assetsOf } from '../reconcile/store/read-books.ts';
+import { assetsOf } from '../reconcile/store/read-chain-ledger.ts';
 import type { ReconcileWork } from '../reconcile/reconcile-chain.ts';
 import type { Reconciliation } from '../reconcile/reconciliation.ts';
-import { shownAmount } from '../reconcile/shown-amount.ts';
+import { shownAmount } from '../reconcile/display-amount.ts';
 
 export interface ReconcileOptions {
   readonly chain?: string;

@@ -4,15 +4,15 @@ import type { Db } from '@opentill/db/database';
 import { backupError } from '@opentill/db/backup/backup-error';
 import { readNetworks } from '../read-networks.ts';
 import { adoptPayment } from '../backup/store/adopt-payment.ts';
-import { decideDoubtful, setGuard } from '../backup/store/decide.ts';
+import { decideDoubtful, setGuard } from '../backup/store/decide-doubtful-payout.ts';
 import { readFates } from '../families.ts';
-import { bookLost } from '../backup/store/book-lost.ts';
+import { bookLost } from '../backup/store/book-lost-order.ts';
 import { isDepositAddress } from '../backup/store/deposits.ts';
-import { isSame } from '../backup/match-forgotten.ts';
+import { isSame } from '../backup/match-transactions.ts';
 import { DECIDING_ROLES, requireOperator } from '../backup/require-operator.ts';
 import { findPayouts, readPayments, type StoredPayment } from '../backup/store/restored-rows.ts';
 import { notFound, usage, type CliContext } from '../context.ts';
-import { readAnchor } from '../reconcile/store/read-books.ts';
+import { readAnchor } from '../reconcile/store/read-chain-ledger.ts';
 import { withOwnersDatabase } from '../open-database.ts';
 
 /** Base58 hashes are case-sensitive. */

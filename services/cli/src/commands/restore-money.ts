@@ -1,5 +1,5 @@
 import type { Address } from '@opentill/chain/address-codec';
-import { kindOfNetworks } from '@opentill/contracts/kind-of-networks';
+import { kindOfNetworks } from '@opentill/contracts/network-kind';
 import type { Db } from '@opentill/db/database';
 import type { NetworkKind } from '@opentill/domain/chains';
 import { createDepositDeriver } from '@opentill/wallet/deposit-address-deriver';
@@ -8,9 +8,9 @@ import { chooseNetworks } from '../read-networks.ts';
 import { usage, type CliContext } from '../context.ts';
 import { withOpsDatabase } from '../open-database.ts';
 import { FAMILY_CODECS } from '../families.ts';
-import { createMoneyReader, type MoneyReader } from './keys/money-reader.ts';
+import { createMoneyReader, type MoneyReader } from './keys/balance-reader.ts';
 import { readKnownIndexes, readSkippedIndexes, type SkippedIndexes } from '../store/deposit-indexes.ts';
-import { openMoneyReport, type MoneyReport } from './keys/money-report.ts';
+import { openMoneyReport, type MoneyReport } from './keys/balance-report.ts';
 
 export interface RestoreMoneyOptions {
   readonly publicKeys: string;

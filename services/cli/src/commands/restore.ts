@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { copyFile, constants, mkdir, readFile, chmod, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { kindOfNetworks } from '@opentill/contracts/kind-of-networks';
+import { kindOfNetworks } from '@opentill/contracts/network-kind';
 import { readNetworkFile } from '@opentill/contracts/read-network-file';
 import { FAMILIES, type NetworkKind } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';

@@ -1,5 +1,5 @@
 import { SETTINGS_MERCHANT_ID } from '@opentill/contracts/ops/fields';
-import { kindOfNetworks } from '@opentill/contracts/kind-of-networks';
+import { kindOfNetworks } from '@opentill/contracts/network-kind';
 import { migrate } from '@opentill/db/migrate';
 import { requireMerchantToken } from '@opentill/db/merchants';
 import { setRolePasswords } from '@opentill/db/roles';

@@ -1,6 +1,6 @@
-import type { Account, Books } from './books.ts';
+import type { Account, Books } from './chain-ledger.ts';
 import type { Difference, Explanation } from './difference.ts';
-import { shownAmount } from './shown-amount.ts';
+import { shownAmount } from './display-amount.ts';
 
 /** A movement that waits no longer for its booking is not a difference. */
 const BOOKED_WITHIN_SECONDS = 60;

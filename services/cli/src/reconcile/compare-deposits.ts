@@ -1,8 +1,8 @@
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { familyOf } from '@opentill/domain/chains';
-import type { AddressReading, Anchor, Asset, Books, FoundOnAddresses } from './books.ts';
+import type { AddressReading, Anchor, Asset, Books, FoundOnAddresses } from './chain-ledger.ts';
 import type { Difference, Explanation, Line } from './difference.ts';
-import { shownAmount } from './shown-amount.ts';
+import { shownAmount } from './display-amount.ts';
 import { unswept } from './store/unswept-balance.ts';
 
 /** Blocks may come faster than usual: the suggested rescan range starts earlier by this factor. */

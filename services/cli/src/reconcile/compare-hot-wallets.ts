@@ -1,7 +1,7 @@
 import type { NetworkConfig } from '@opentill/contracts/network-config';
-import { HOT_ACCOUNTS, type Asset, type Books, type HotOnChain, type OpenItem } from './books.ts';
+import { HOT_ACCOUNTS, type Asset, type Books, type HotOnChain, type OpenItem } from './chain-ledger.ts';
 import type { Difference, Line } from './difference.ts';
-import { shownAmount } from './shown-amount.ts';
+import { shownAmount } from './display-amount.ts';
 
 type Network = Pick<NetworkConfig, 'chain' | 'nativeSymbol'>;
 

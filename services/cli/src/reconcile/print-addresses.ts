@@ -1,7 +1,7 @@
 import type { Chain } from '@opentill/domain/chains';
-import type { AddressReading, Books } from './books.ts';
+import type { AddressReading, Books } from './chain-ledger.ts';
 import { unexplained } from './reconciliation.ts';
-import { shownAmount } from './shown-amount.ts';
+import { shownAmount } from './display-amount.ts';
 import { unswept } from './store/unswept-balance.ts';
 
 export function addressLine(books: Pick<Books, 'assets' | 'chain'>, reading: AddressReading): string {

@@ -1,8 +1,8 @@
-import type { Books } from './books.ts';
+import type { Books } from './chain-ledger.ts';
 import { leftOver } from './compare-hot-wallets.ts';
 import type { Difference, Line } from './difference.ts';
 import type { Reconciliation } from './reconciliation.ts';
-import { shownAmount } from './shown-amount.ts';
+import { shownAmount } from './display-amount.ts';
 
 export function reconciliationLines(one: Reconciliation): readonly string[] {
   const { books, heights, addresses, differences, explanations, addressesLeftOff } = one;

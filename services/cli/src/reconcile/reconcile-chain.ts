@@ -2,10 +2,10 @@ import { isStateDiscarded, type EvmStateReader } from '@opentill/chain-evm/read-
 import type { BlockHash } from '@opentill/chain/block';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Db } from '@opentill/db/database';
-import type { AddressReading, Anchor, Asset, Books, FoundOnAddresses, HotOnChain } from './books.ts';
+import type { AddressReading, Anchor, Asset, Books, FoundOnAddresses, HotOnChain } from './chain-ledger.ts';
 import { assetsOfDeposits } from './compare-deposits.ts';
 import { addressesAfter, type DepositAddress } from './store/read-addresses.ts';
-import { readAnchor, readBooks } from './store/read-books.ts';
+import { readAnchor, readBooks } from './store/read-chain-ledger.ts';
 import {
   createAddressTally,
   NO_ADDRESSES,

@@ -1,6 +1,6 @@
 import type { StateNumber } from '@opentill/chain/state-number';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
-import type { AddressReading, Asset, Books, FoundOnAddresses, HotOnChain, OnChain } from './books.ts';
+import type { AddressReading, Asset, Books, FoundOnAddresses, HotOnChain, OnChain } from './chain-ledger.ts';
 import { compareAccounts, judgeOpenItems } from './compare-accounts.ts';
 import {
   depositLines,

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import type { CsvExport } from '../handlers.ts';
-import { refuse } from '../refuse.ts';
+import { refuse } from '../ops-error.ts';
 import { csvLine } from './csv-line.ts';
 
 /** Each holds a connection and a snapshot of the database. */

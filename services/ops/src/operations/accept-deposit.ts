@@ -4,7 +4,7 @@ import { TREASURERS } from '@opentill/contracts/ops/roles';
 import { formatAmount, parseAmount } from '@opentill/domain/money';
 import { familyOf } from '@opentill/domain/chains';
 import type { Handlers } from '../handlers.ts';
-import { notFound, refuse } from '../refuse.ts';
+import { notFound, refuse } from '../ops-error.ts';
 import { insertDecision } from '../store/orders.ts';
 import { lockName } from '../store/operators.ts';
 import { insertAcceptance, readAcceptable, type AcceptableRow } from '../store/unmatched.ts';

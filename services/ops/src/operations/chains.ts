@@ -8,8 +8,8 @@ import { mergeChainReports, type ChainReports, type ShownChainStatus } from '@op
 import { FAMILIES, type Chain } from '@opentill/domain/chains';
 import type { Handlers } from '../handlers.ts';
 import { keyAfter, PAGE_SIZE, pageOf } from '../page.ts';
-import { notFound, refuse } from '../refuse.ts';
-import { time, timeOrNull } from '../show.ts';
+import { notFound, refuse } from '../ops-error.ts';
+import { time, timeOrNull } from '../format.ts';
 import {
   countOpenRescans,
   findRescans,

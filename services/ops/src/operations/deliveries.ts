@@ -1,7 +1,7 @@
 import type { Handlers } from '../handlers.ts';
 import { dateOf, keyAfter, PAGE_SIZE, pageOf } from '../page.ts';
-import { notFound, refuse } from '../refuse.ts';
-import { time, timeOrNull } from '../show.ts';
+import { notFound, refuse } from '../ops-error.ts';
+import { time, timeOrNull } from '../format.ts';
 import {
   chooseCallbacks,
   countChosen,

@@ -1,7 +1,7 @@
 import type { OpsAnswer } from '@opentill/contracts/ops/catalog';
 import type { Db } from '@opentill/db/database';
-import { notFound } from '../refuse.ts';
-import { orderAmount, time, timeOrNull } from '../show.ts';
+import { notFound } from '../ops-error.ts';
+import { orderAmount, time, timeOrNull } from '../format.ts';
 import { attemptsAt, notificationsOf } from '../store/callbacks.ts';
 import { readCursors } from '../store/chains.ts';
 import { postingsOf } from '../store/ledger.ts';

@@ -3,8 +3,8 @@ import type { Db } from '@opentill/db/database';
 import { bookCoveredTopUp, readTopUp, reverseTopUp } from '@opentill/db/top-ups';
 import type { CsvExport, Handlers } from '../handlers.ts';
 import { keyAfter, PAGE_SIZE, pageOf, requiredDate } from '../page.ts';
-import { notFound, refuse } from '../refuse.ts';
-import { orderAmount, time } from '../show.ts';
+import { notFound, refuse } from '../ops-error.ts';
+import { orderAmount, time } from '../format.ts';
 import {
   findBalances,
   findTopUps,

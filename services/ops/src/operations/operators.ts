@@ -3,8 +3,8 @@ import type { Tx } from '@opentill/db/database';
 import { addOperator, hashOperatorToken, newOperatorToken, type Operator } from '@opentill/db/operators';
 import type { Handlers } from '../handlers.ts';
 import { keyAfter, PAGE_SIZE, pageOf } from '../page.ts';
-import { notFound, refuse } from '../refuse.ts';
-import { time, timeOrNull } from '../show.ts';
+import { notFound, refuse } from '../ops-error.ts';
+import { time, timeOrNull } from '../format.ts';
 import { findAudit, findOperators, lockForChange, updateOperator } from '../store/operators.ts';
 import type { OpsDeps } from './ops-deps.ts';
 

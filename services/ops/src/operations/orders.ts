@@ -1,7 +1,7 @@
 import { newEvent } from '@opentill/db/outbox';
 import type { Handlers } from '../handlers.ts';
 import { keyAfter, PAGE_SIZE, pageOf } from '../page.ts';
-import { notFound, refuse } from '../refuse.ts';
+import { notFound, refuse } from '../ops-error.ts';
 import { decisionsOf, findOrders, insertDecision, readOrderForDecision } from '../store/orders.ts';
 import { lockName } from '../store/operators.ts';
 import { describeOrder } from './describe-order.ts';

@@ -6,7 +6,7 @@ import { approvalText, verifyApproval } from '@opentill/wallet/policy/approval';
 import type { PolicyPayout } from '@opentill/wallet/policy/policy';
 import type { Act, Handlers } from '../handlers.ts';
 import { keyAfter, PAGE_SIZE, pageOf } from '../page.ts';
-import { notFound, refuse } from '../refuse.ts';
+import { notFound, refuse } from '../ops-error.ts';
 import {
   findPayouts,
   highestTakenNonce,

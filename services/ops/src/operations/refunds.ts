@@ -4,7 +4,7 @@ import { familyOf, type Family } from '@opentill/domain/chains';
 import { parseAmount } from '@opentill/domain/money';
 import { ADDRESS_CODECS } from '../address-codecs.ts';
 import type { Handlers } from '../handlers.ts';
-import { notFound, refuse } from '../refuse.ts';
+import { notFound, refuse } from '../ops-error.ts';
 import { readRefundable, refundDeposit } from '../store/sweeps.ts';
 import { readAcceptable } from '../store/unmatched.ts';
 import type { OpsDeps } from './ops-deps.ts';

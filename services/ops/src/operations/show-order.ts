@@ -1,5 +1,5 @@
 import type { OpsAnswer } from '@opentill/contracts/ops/catalog';
-import { orderAmount, time, timeOrNull } from '../show.ts';
+import { orderAmount, time, timeOrNull } from '../format.ts';
 import type { decisionsOf, OrderSummaryRow } from '../store/orders.ts';
 
 export function showDecision(row: Awaited<ReturnType<typeof decisionsOf>>[number]): OpsAnswer<'decideOrder'> {

@@ -1,5 +1,5 @@
 import type { OpsAnswer } from '@opentill/contracts/ops/catalog';
-import { time } from '../show.ts';
+import { time } from '../format.ts';
 import type { PauseRow } from '../store/pauses.ts';
 
 export function showPause({

@@ -1,5 +1,5 @@
 import type { OpsAnswer } from '@opentill/contracts/ops/catalog';
-import { orderAmount, time, timeOrNull } from '../show.ts';
+import { orderAmount, time, timeOrNull } from '../format.ts';
 import type { noncesOf, ownTransactionsOf, PayoutRow } from '../store/payouts.ts';
 
 type Detail = OpsAnswer<'getOrder'>;

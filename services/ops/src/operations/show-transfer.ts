@@ -1,6 +1,6 @@
 import type { OpsAnswer } from '@opentill/contracts/ops/catalog';
 import type { Assets } from '../assets.ts';
-import { time, timeOrNull } from '../show.ts';
+import { time, timeOrNull } from '../format.ts';
 import type { TransferRow } from '../store/transfers.ts';
 
 export function showTransfer(assets: Assets, row: TransferRow): OpsAnswer<'listTransfers'> {

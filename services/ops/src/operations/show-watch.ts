@@ -1,5 +1,5 @@
 import type { OpsAnswer } from '@opentill/contracts/ops/catalog';
-import { time, timeOrNull } from '../show.ts';
+import { time, timeOrNull } from '../format.ts';
 import type { CursorRow } from '../store/chains.ts';
 import type { HaltRow, HoldRow, IncidentRow } from '../store/watch.ts';
 

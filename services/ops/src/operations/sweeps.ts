@@ -1,8 +1,8 @@
 import type { OpsAnswer } from '@opentill/contracts/ops/catalog';
 import type { Handlers } from '../handlers.ts';
 import { keyAfter, PAGE_SIZE, pageOf } from '../page.ts';
-import { refuse } from '../refuse.ts';
-import { time, timeOrNull } from '../show.ts';
+import { refuse } from '../ops-error.ts';
+import { time, timeOrNull } from '../format.ts';
 import { deletePause, insertPause, readPauses } from '../store/pauses.ts';
 import { findSweeps, insertSweepRequest, readSweepPlans } from '../store/sweeps.ts';
 import type { OpsDeps } from './ops-deps.ts';

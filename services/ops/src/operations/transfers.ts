@@ -1,6 +1,6 @@
 import type { Handlers } from '../handlers.ts';
 import { keyAfter, PAGE_SIZE, pageOf } from '../page.ts';
-import { time } from '../show.ts';
+import { time } from '../format.ts';
 import { findTransfers, findUnmatched } from '../store/transfers.ts';
 import type { OpsDeps } from './ops-deps.ts';
 import { showTransfer } from './show-transfer.ts';

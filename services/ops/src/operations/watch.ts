@@ -1,8 +1,8 @@
 import type { OpsAnswer } from '@opentill/contracts/ops/catalog';
 import type { Handlers } from '../handlers.ts';
 import { keyAfter, PAGE_SIZE, pageOf } from '../page.ts';
-import { notFound, refuse } from '../refuse.ts';
-import { time } from '../show.ts';
+import { notFound, refuse } from '../ops-error.ts';
+import { time } from '../format.ts';
 import { openNoncesOf } from '../store/payouts.ts';
 import {
   balancesOf,

@@ -4,7 +4,7 @@ import { OPS_OPERATIONS, OPS_ROUTES, type OpsOperation } from '@opentill/contrac
 import { OPS_OPENAPI_DOCUMENT } from '@opentill/contracts/ops/openapi';
 import type { OpsRoute } from '@opentill/contracts/ops/route';
 import type { NewId } from '@opentill/runtime/ids';
-import { refusalAnswer, refusalOf, send, type Answer } from '../answer.ts';
+import { refusalAnswer, refusalOf, send, type Answer } from '../response.ts';
 import type { Authenticate } from '../authenticate.ts';
 import { exchangeOf, keepExchange, type Exchange } from '../exchange.ts';
 import type { SendCsv } from '../exports/send-csv.ts';
@@ -13,7 +13,7 @@ import type { LimitReads } from '../limit-reads.ts';
 import type { Observe } from '../observe.ts';
 import type { Page } from '../page.ts';
 import type { Perform } from '../perform.ts';
-import { refuse } from '../refuse.ts';
+import { refuse } from '../ops-error.ts';
 import { createCheckInput } from './check-input.ts';
 
 export interface RouterDeps {

@@ -2,7 +2,7 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.
 import ajvFormats from 'ajv-formats';
 import type { Request } from 'express';
 import type { OpsRoute } from '@opentill/contracts/ops/route';
-import { refuse } from '../refuse.ts';
+import { refuse } from '../ops-error.ts';
 
 export type CheckInput = (request: Request) => Readonly<Record<string, unknown>>;
 

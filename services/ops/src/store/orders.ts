@@ -4,7 +4,7 @@ import type { Db } from '@opentill/db/database';
 import { isSymbol } from './is-symbol.ts';
 import { CHAIN_VALUES, FAMILIES } from '@opentill/domain/chains';
 import { dateOf, idsMadeIn } from '../page.ts';
-import { spellings } from '../show.ts';
+import { spellings } from '../format.ts';
 
 const SUMMARY = [
   'o.order_pk as orderPk',

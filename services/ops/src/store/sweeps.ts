@@ -3,7 +3,7 @@ import type { OpsInput } from '@opentill/contracts/ops/catalog';
 import type { Db } from '@opentill/db/database';
 import type { MovementKind } from '@opentill/db/sweep-tables';
 import type { Chain } from '@opentill/domain/chains';
-import { spellings } from '../show.ts';
+import { spellings } from '../format.ts';
 
 export interface SweepMovementRow {
   readonly orderPk: string;

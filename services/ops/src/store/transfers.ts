@@ -5,7 +5,7 @@ import { isSymbol } from './is-symbol.ts';
 import { refundedOf } from './unmatched.ts';
 import { CHAIN_VALUES, FAMILIES } from '@opentill/domain/chains';
 import { dateOf } from '../page.ts';
-import { spellings } from '../show.ts';
+import { spellings } from '../format.ts';
 
 function transfers(db: Db) {
   return db

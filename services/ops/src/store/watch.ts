@@ -3,7 +3,7 @@ import type { OpsInput } from '@opentill/contracts/ops/catalog';
 import type { Db } from '@opentill/db/database';
 import { isSymbol } from './is-symbol.ts';
 import type { Chain, Family } from '@opentill/domain/chains';
-import { spellings } from '../show.ts';
+import { spellings } from '../format.ts';
 
 export async function findHotWallets(db: Db, after: string | undefined, limit: number) {
   const key = sql<string>`family || ':' || address`;

@@ -4,8 +4,8 @@ import { createExpiringPass } from './pass.ts';
 import type { ExpiringPassDeps, ExpiringTiming } from './pass-deps.ts';
 import { NO_SEND_MARK, openSendMark } from './send-mark.ts';
 import { createAttemptStore } from './store/create-store.ts';
-import { readState } from './store/look.ts';
-import { watchForgotten } from './watch-forgotten.ts';
+import { readState } from './store/read-view.ts';
+import { watchForgotten } from './check-send-mark.ts';
 
 export interface ExpiringDriverDeps extends ExpiringPassDeps, DrivingDeps {}
 

@@ -5,7 +5,7 @@ import type { Lease } from '@opentill/db/lease';
 import type { AuthorisationRules } from '../policy/policy-port.ts';
 import type { ObstaclePauses } from '../wallet/obstacle-pauses.ts';
 import type { Observe } from '../observe/observe.ts';
-import type { RequestPage } from '../wallet/turn-page.ts';
+import type { RequestPage } from '../wallet/next-page.ts';
 import type { WalletKey } from '../payouts/payout-facts.ts';
 import type { ReadClocks } from '../policy/compare-clocks.ts';
 import type { AttemptStore } from './store/attempt-store.ts';

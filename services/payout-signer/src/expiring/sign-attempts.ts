@@ -2,8 +2,8 @@ import type { Address } from '@opentill/chain/address-codec';
 import type { Funding, Validity } from '@opentill/chain/expiring-sender';
 import type { TokenContract } from '@opentill/chain/transfer';
 import type { BlockedPayout, Obstacle, SpentRow, UnsignedPayout } from '../payouts/payout-facts.ts';
-import { hasBoundedFee, isFeeWithin } from '../policy/fees-within.ts';
-import { chooseRefused, recheckPolicy, needsDecision } from '../policy/judge-again.ts';
+import { hasBoundedFee, isFeeWithin } from '../policy/fee-bounds.ts';
+import { chooseRefused, recheckPolicy, needsDecision } from '../policy/recheck-policy.ts';
 import {
   chooseDue,
   blockPayouts,
@@ -13,9 +13,9 @@ import {
   stopsAll,
   type DuePayment,
 } from '../wallet/due-payouts.ts';
-import { tryRead } from '../wallet/read-or-nothing.ts';
+import { tryRead } from '../wallet/try-read.ts';
 import { createAttemptBudget, type AttemptFunds } from './attempt-budget.ts';
-import { chooseEnd, isBehind } from './choose-end.ts';
+import { chooseEnd, isBehind } from './choose-expiry.ts';
 import type { ExpiringContext } from './pass-deps.ts';
 import { sendStored } from './send-attempts.ts';
 import { inFlight, type End } from './store/attempt-facts.ts';

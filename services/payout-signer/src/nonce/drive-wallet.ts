@@ -4,7 +4,7 @@ import { NO_NONCE_MARK, openNonceMark } from './nonce-mark.ts';
 import { createPass } from './pass.ts';
 import type { PassDeps, PassTiming } from './pass-deps.ts';
 import { createPayoutStore } from './store/create-store.ts';
-import { readKnownNonces } from './store/look.ts';
+import { readKnownNonces } from './store/read-view.ts';
 import { watchMark } from './watch-restored.ts';
 
 export interface DriverDeps extends PassDeps, DrivingDeps {}

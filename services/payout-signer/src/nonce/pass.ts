@@ -2,7 +2,7 @@ import { createObstaclePauses } from '../wallet/obstacle-pauses.ts';
 import type { Pass, PassOptions } from '../wallet/pass.ts';
 import { readOnce, runStep } from '../wallet/run-step.ts';
 import { settleDecisions } from '../wallet/settle-decisions.ts';
-import { nextRequestPage } from '../wallet/turn-page.ts';
+import { nextRequestPage } from '../wallet/next-page.ts';
 import { watchBalances } from '../wallet/watch-balances.ts';
 import { stopForClocks } from '../wallet/watch-clocks.ts';
 import { authoriseRequested } from '../wallet/authorise-requested.ts';
@@ -16,7 +16,7 @@ import { sendStored } from './send-stored.ts';
 import { signPayouts } from './sign-payouts.ts';
 import { inFlight } from './store/nonce-facts.ts';
 import type { WalletView } from './store/payout-store.ts';
-import { verifySiblings, withoutForged, withVerifiedFates } from './vouch-attempts.ts';
+import { verifySiblings, withoutForged, withVerifiedFates } from './verify-stored-signatures.ts';
 import { watchForeign } from './watch-foreign.ts';
 import { usedUpTo, watchRestored } from './watch-restored.ts';
 

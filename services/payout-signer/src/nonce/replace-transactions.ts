@@ -1,12 +1,12 @@
 import type { FeePrices } from '@opentill/chain/wallet-sender';
 import { baseUnits } from '@opentill/domain/money';
-import { hasBoundedFee, isFeeWithin } from '../policy/fees-within.ts';
+import { hasBoundedFee, isFeeWithin } from '../policy/fee-bounds.ts';
 import { chooseBumps, type Bump } from './next-sends.ts';
 import type { PassContext } from './pass-deps.ts';
 import type { SignedAttempt, WalletView } from './store/payout-store.ts';
 import { findGaps } from './plan-nonces.ts';
 import { sendStored } from './send-stored.ts';
-import { reportForged, verifyAttempts, withoutForged } from './vouch-attempts.ts';
+import { reportForged, verifyAttempts, withoutForged } from './verify-stored-signatures.ts';
 import { inFlight, type OpenNonce } from './store/nonce-facts.ts';
 
 /**

@@ -10,15 +10,15 @@ import {
   type DuePayment,
 } from '../wallet/due-payouts.ts';
 import type { BlockedPayout, SpentRow, UnsignedPayout } from '../payouts/payout-facts.ts';
-import { chooseRefused, recheckPolicy } from '../policy/judge-again.ts';
-import { isFeeWithin } from '../policy/fees-within.ts';
+import { chooseRefused, recheckPolicy } from '../policy/recheck-policy.ts';
+import { isFeeWithin } from '../policy/fee-bounds.ts';
 import type { NonceGate } from './open-gate.ts';
 import type { PassContext } from './pass-deps.ts';
 import type { SignedAttempt, WalletView } from './store/payout-store.ts';
 import { noncesToSign } from './plan-nonces.ts';
 import { sendStored } from './send-stored.ts';
 import { chooseUnpaid } from './choose-unpaid.ts';
-import { withoutForged } from './vouch-attempts.ts';
+import { withoutForged } from './verify-stored-signatures.ts';
 import { createBudget } from './wallet-budget.ts';
 import { inFlight } from './store/nonce-facts.ts';
 

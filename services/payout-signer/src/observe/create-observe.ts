@@ -7,7 +7,7 @@ import { observeAttempts } from './observe-attempts.ts';
 import type { Observe } from './observe.ts';
 import { createSignerMeters } from './signer-meters.ts';
 import { createStepLog } from './step-log.ts';
-import type { ObservabilityDeps } from './telling.ts';
+import type { ObservabilityDeps } from './observability-deps.ts';
 
 export interface ObserveDeps {
   readonly logger: Logger;

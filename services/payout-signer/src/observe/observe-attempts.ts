@@ -2,7 +2,7 @@ import { isReaderError } from '@opentill/chain/reader-error';
 import type { TxHash } from '@opentill/chain/transfer';
 import type { WalletKey } from '../payouts/payout-facts.ts';
 import type { Observe } from './observe.ts';
-import type { ObservabilityDeps } from './telling.ts';
+import type { ObservabilityDeps } from './observability-deps.ts';
 
 export function observeAttempts({ logger, meters, alarms }: ObservabilityDeps) {
   const { raise, stillInFlight, forget } = createLastingAlarms(alarms);

@@ -6,7 +6,7 @@ import { drawPlan, showPlan } from './draw-plan.ts';
 import { findAsset, nativeOf } from './known-assets.ts';
 import type { BeginningDeps, PlannerDeps } from './planner-deps.ts';
 import type { NewSweep, SweepBooks } from './store/sweep-facts.ts';
-import { nextDepositPage, startRun, type RoundMemory } from './turn-round.ts';
+import { nextDepositPage, startRun, type RoundMemory } from './next-page.ts';
 
 /**
  * Each step is its own commit and relies only on the database. A failing sweep delays no other: the first error is

@@ -9,8 +9,8 @@ import {
   type SweepMeans,
   type SweepNeed,
   type SweepTerms,
-} from '@opentill/domain/ways-to-sweep';
-import { tryRead } from '../wallet/read-or-nothing.ts';
+} from '@opentill/domain/sweep-options';
+import { tryRead } from '../wallet/try-read.ts';
 import {
   areAlike,
   estimateBothDestinations,
@@ -18,7 +18,7 @@ import {
   type BothEstimates,
   type UnsweptDeposit,
   type SweepTargets,
-} from './ask-both-ways.ts';
+} from './estimate-both-destinations.ts';
 import type { SweepEnergy } from './sweep-chain.ts';
 
 const AT_ONCE = 8;

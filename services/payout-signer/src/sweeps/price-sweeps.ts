@@ -3,7 +3,7 @@ import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { baseUnits } from '@opentill/domain/money';
 import type { SweepOption, SweepWays, UnsweptAsset } from '@opentill/domain/plan-sweeps';
 import { withFeeMargin } from '@opentill/domain/fee-margin';
-import { tryRead } from '../wallet/read-or-nothing.ts';
+import { tryRead } from '../wallet/try-read.ts';
 import {
   areAlike,
   estimateBothDestinations,
@@ -11,7 +11,7 @@ import {
   type BothEstimates,
   type UnsweptDeposit,
   type SweepTargets,
-} from './ask-both-ways.ts';
+} from './estimate-both-destinations.ts';
 import { priceByEnergy, type EnergyRules } from './price-energy.ts';
 import type { SweepChain } from './sweep-chain.ts';
 

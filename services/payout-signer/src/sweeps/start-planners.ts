@@ -17,7 +17,7 @@ import { planRound } from './plan-round.ts';
 import type { PlannerDeps } from './planner-deps.ts';
 import { createSweepStore } from './store/create-store.ts';
 import { sweepChainOfNonces, sweepChainOfTimes } from './sweep-chain.ts';
-import type { RoundMemory } from './turn-round.ts';
+import type { RoundMemory } from './next-page.ts';
 
 export interface PlannersDeps {
   readonly db: Db;

@@ -5,7 +5,7 @@ import {
   stakeFor,
   topUpBesideWork,
   withTopUpMargin,
-} from '@opentill/domain/ways-to-sweep';
+} from '@opentill/domain/sweep-options';
 import type { SweepPolicy } from '@opentill/wallet/policy/policy';
 import type { EnergyQuote } from '../energy/energy-seller.ts';
 import { findAsset } from './known-assets.ts';

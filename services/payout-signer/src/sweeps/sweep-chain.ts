@@ -8,7 +8,7 @@ import {
   type PaymentObstacle,
   type WalletSender,
 } from '@opentill/chain/wallet-sender';
-import type { SweepNeed } from '@opentill/domain/ways-to-sweep';
+import type { SweepNeed } from '@opentill/domain/sweep-options';
 import type { EnergySeller } from '../energy/energy-seller.ts';
 import type { CostObstacle } from './store/sweep-facts.ts';
 

@@ -9,7 +9,7 @@ import type {
 import { decideAuthorisations } from '../policy/decide-authorisations.ts';
 import type { AuthorisationRules } from '../policy/policy-port.ts';
 import type { Observe } from '../observe/observe.ts';
-import type { PageOutcome } from './turn-page.ts';
+import type { PageOutcome } from './next-page.ts';
 
 export interface AuthorisingContext {
   readonly key: WalletKey;

@@ -1,7 +1,7 @@
 import type { Address } from '@opentill/chain/address-codec';
 import type { Chain } from '@opentill/domain/chains';
 import { startLoop } from '@opentill/runtime/loop';
-import type { DepositAddress } from '../store/find-moving.ts';
+import type { DepositAddress } from '../store/find-due-deposits.ts';
 import type { Driver } from './drive-wallet.ts';
 
 export interface DepositDriversDeps {

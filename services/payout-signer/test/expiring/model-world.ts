@@ -18,7 +18,7 @@ import {
   type Fault as GenericFault,
   type Outcome,
   type Rpc,
-} from '../model/lives.ts';
+} from '../model/simulate-processes.ts';
 import { expire, USDT } from '../model/tables.ts';
 import { createModelChain, modelSign, type ModelChain, type ModelTx } from './model-chain.ts';
 import { createModelStore, createModelTables, RECEIVERS, scan, type ModelTables } from './model-store.ts';

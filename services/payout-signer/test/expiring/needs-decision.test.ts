@@ -7,7 +7,7 @@ import { keepLease } from '@opentill/db/lease';
 import { anOwnTransaction, aReservedPayout } from '@opentill/testkit/payout-scenario';
 import { anEvmAddress, type OrderRow } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
-import { markAttemptsDead } from '../../src/expiring/store/bury.ts';
+import { markAttemptsDead } from '../../src/expiring/store/mark-dead.ts';
 import { markUnpayable } from '../../src/store/mark-unpayable.ts';
 import { noteObstacles } from '../../src/store/save-authorised.ts';
 

@@ -7,7 +7,7 @@ import { baseUnits } from '@opentill/domain/money';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { PATIENCE_MS } from '../world/quick-timing.ts';
-import { landsOnce as landOnce } from '../world/lands-once.ts';
+import { landsOnce as landOnce } from '../world/expect-landed-once.ts';
 import { checkChain } from './check-tron-chain.ts';
 import {
   aTronAddress,

@@ -4,7 +4,7 @@ import {
   createLyingTronProxy,
   type AskedOfTron,
   type LyingTronProxy,
-} from '@opentill/testkit/lying-tron-proxy';
+} from '@opentill/testkit/byzantine-tron-proxy';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { withHeader, type BlockWithHeader } from '@opentill/testkit/tron-block-id';
 import { waitUntil } from '@opentill/testkit/wait-until';

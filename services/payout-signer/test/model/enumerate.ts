@@ -1,4 +1,4 @@
-import type { Fault, Outcome } from './lives.ts';
+import type { Fault, Outcome } from './simulate-processes.ts';
 
 export interface Sum {
   scenarios: number;

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import { aMerchant, type OrderRow } from '@opentill/testkit/scenario';
 import { policyFor, type PolicyMaker } from './policy-for.ts';
-import { CHAIN, createStillWorld, ONE_USDT, type StillWorld } from './still-world.ts';
+import { CHAIN, createStillWorld, ONE_USDT, type StillWorld } from './static-chain-world.ts';
 
 let world: StillWorld;
 let maker: PolicyMaker;

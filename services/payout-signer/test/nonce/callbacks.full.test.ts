@@ -11,7 +11,7 @@ import { baseUnits } from '@opentill/domain/money';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { ONE_ETH, USDT } from './signer-world.ts';
-import { createCallbackWorld, type CallbackWorld } from './told-world.ts';
+import { createCallbackWorld, type CallbackWorld } from './callback-world.ts';
 
 let world: CallbackWorld;
 beforeAll(async () => {

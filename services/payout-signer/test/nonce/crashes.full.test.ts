@@ -14,8 +14,8 @@ import {
   STEPS,
   type BroadcastOutcome,
   type MortalSigner,
-} from './mortal-signer.ts';
-import { createRoughChain, type RoughChain } from './rough-chain.ts';
+} from './crashing-signer.ts';
+import { createRoughChain, type RoughChain } from './chain-disturbances.ts';
 import { prepareEnvironment } from './signer-process.ts';
 import { createSignerWorld, ONE_ETH, type SignerWorld } from './signer-world.ts';
 

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { requireProgress } from '../world/require-progress.ts';
-import type { RoughChain } from './rough-chain.ts';
+import type { RoughChain } from './chain-disturbances.ts';
 import { startProcess, type SignerProcess } from './signer-process.ts';
 import type { SignerWorld } from './signer-world.ts';
 

@@ -12,7 +12,7 @@ import { anEvmAddress, type OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import type { PayoutStore, SignedAttempt } from '../../src/nonce/store/payout-store.ts';
 import { createPayoutStore } from '../../src/nonce/store/create-store.ts';
-import { CHAIN, createStillWorld, USDT, type StillWorld } from './still-world.ts';
+import { CHAIN, createStillWorld, USDT, type StillWorld } from './static-chain-world.ts';
 
 // Signers of two wallets and the tracker update the same payouts, many per statement. Each locks rows in key order, and
 // the database's clock decides expiry.

@@ -16,7 +16,7 @@ import {
   type Fault as GenericFault,
   type Outcome,
   type Rpc,
-} from '../model/lives.ts';
+} from '../model/simulate-processes.ts';
 import { expire } from '../model/tables.ts';
 import { blockHash, createModelChain, modelSign, type ModelChain } from './model-chain.ts';
 import { createModelStore, createModelTables, scan, type ModelTables } from './model-store.ts';

@@ -5,7 +5,7 @@ import type { OrderRow } from '@opentill/testkit/scenario';
 import { approvalText } from '@opentill/wallet/policy/approval';
 import type { PolicyJudge } from '../../src/policy/policy-port.ts';
 import { judgeOf } from '../world/test-policy.ts';
-import { CHAIN, USDT, type StillWorld } from './still-world.ts';
+import { CHAIN, USDT, type StillWorld } from './static-chain-world.ts';
 
 export interface PolicyMaker {
   /** Display units. Missing limits are unlimited. */

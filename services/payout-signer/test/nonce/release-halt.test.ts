@@ -6,7 +6,7 @@ import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
 import type { PayoutStore } from '../../src/nonce/store/payout-store.ts';
 import { createPayoutStore } from '../../src/nonce/store/create-store.ts';
-import { CHAIN, createStillWorld, type StillWorld } from './still-world.ts';
+import { CHAIN, createStillWorld, type StillWorld } from './static-chain-world.ts';
 
 let world: StillWorld;
 let signer: Database;

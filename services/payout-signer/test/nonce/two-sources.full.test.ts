@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import { tokenBalance } from '@opentill/devnets/evm/start-evm-devnet';
-import { createLyingRpcProxy, type LyingRpcProxy, type RpcCall } from '@opentill/testkit/lying-rpc-proxy';
+import { createLyingRpcProxy, type LyingRpcProxy, type RpcCall } from '@opentill/testkit/byzantine-rpc-proxy';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { checkChain } from './check-chain.ts';

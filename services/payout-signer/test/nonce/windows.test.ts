@@ -14,7 +14,7 @@ import type { PolicyJudge } from '../../src/policy/policy-port.ts';
 import { createPayoutStore } from '../../src/nonce/store/create-store.ts';
 import { createClockReader } from '../../src/wallet/watch-clocks.ts';
 import { policyFor, type PolicyMaker } from './policy-for.ts';
-import { CHAIN, createStillWorld, ONE_USDT, USDT, type StillWorld } from './still-world.ts';
+import { CHAIN, createStillWorld, ONE_USDT, USDT, type StillWorld } from './static-chain-world.ts';
 
 let world: StillWorld;
 let maker: PolicyMaker;

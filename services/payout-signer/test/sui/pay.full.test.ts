@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
-import { landsOnce as landOnce } from '../world/lands-once.ts';
+import { landsOnce as landOnce } from '../world/expect-landed-once.ts';
 import { createSuiWorld, ONE_USDC, type RunningSigner, type SuiWorld } from './sui-world.ts';
 
 let world: SuiWorld;

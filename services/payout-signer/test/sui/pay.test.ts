@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { PATIENCE_MS } from '../world/quick-timing.ts';
-import { landsOnce as landOnce } from '../world/lands-once.ts';
+import { landsOnce as landOnce } from '../world/expect-landed-once.ts';
 import {
   aSuiAddress,
   createSuiWorld,

@@ -7,7 +7,7 @@ import { seededRandom } from '@opentill/testkit/seeded-random';
 import { CHAIN, PASSPHRASE } from '../nonce/signer-world.ts';
 import { requireProgress } from '../world/require-progress.ts';
 import { findSweepProblems } from './check-sweeps.ts';
-import { startCrashingSigners, type CrashingSigners } from './doomed-signers.ts';
+import { startCrashingSigners, type CrashingSigners } from './crashing-signers.ts';
 import { createSweepWorld, type SweepWorld } from './sweep-world.ts';
 
 // Two signer processes plan and sweep and kill themselves (SIGKILL) before and after every step. Sends get lost, pools

@@ -4,7 +4,7 @@ import type { WalletSender } from '@opentill/chain/wallet-sender';
 import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { CHAIN } from '../nonce/signer-world.ts';
-import { watchHeldMoney } from './held-money.ts';
+import { watchHeldMoney } from './held-assets.ts';
 import { COLD, createSweepWorld, type SweepWorld } from './sweep-world.ts';
 
 // The hot wallet is halted between a plan and the signature of its fee. After the release the address is swept once,

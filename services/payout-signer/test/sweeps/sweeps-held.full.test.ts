@@ -4,7 +4,7 @@ import { headHeight, reorg } from '@opentill/devnets/evm/start-evm-devnet';
 import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import { createMetrics } from '@opentill/runtime/metrics';
 import { CHAIN } from '../nonce/signer-world.ts';
-import { watchHeldMoney } from './held-money.ts';
+import { watchHeldMoney } from './held-assets.ts';
 import { COLD, createSweepWorld, type SweepWorld } from './sweep-world.ts';
 
 // No fee is spent on money that cannot move, other sweeps continue, and it moves as soon as possible.

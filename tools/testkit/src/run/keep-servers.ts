@@ -1,7 +1,7 @@
 import { chmodSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { scratchParent } from '@opentill/test-servers/scratch-directory';
-import { bringTestServers, type TestServersFrom } from './bring-test-servers.ts';
+import { bringTestServers, type TestServersFrom } from './start-test-servers.ts';
 import { keptServersFile, SERVERS_FROM_VARIABLE } from './test-servers.ts';
 
 /*

@@ -5,10 +5,10 @@ import { backupError } from '@opentill/db/backup/backup-error';
 import type { Db, Tx } from '@opentill/db/database';
 import { familyOf } from '@opentill/domain/chains';
 import { sql } from 'kysely';
-import { assetsOf } from '../../reconcile/store/read-books.ts';
+import { assetsOf } from '../../reconcile/store/read-chain-ledger.ts';
 import { adoptPayment } from './adopt-payment.ts';
 import type { OwnPlaces } from './deposits.ts';
-import type { Payment } from '../match-forgotten.ts';
+import type { Payment } from '../match-transactions.ts';
 import type { StoredPayment } from './restored-rows.ts';
 
 const MOVED = { by: 'opentill restore', reason: 'moved by the gateway between its own places' };

@@ -5,7 +5,7 @@ import { readSignedTransaction } from '@opentill/chain-evm/sender/read-signed-tr
 import { familyOf } from '@opentill/domain/chains';
 import { backupError } from '@opentill/db/backup/backup-error';
 import { makeAttempt } from './adopt-attempt.ts';
-import { unbookLost } from './book-lost.ts';
+import { unbookLost } from './book-lost-order.ts';
 import type { Decided } from '../wallet-state.ts';
 import type { StoredPayment } from './restored-rows.ts';
 

@@ -2,7 +2,7 @@ import type { Db } from '@opentill/db/database';
 import { sql } from 'kysely';
 import { whyNotAdopted } from './adopt-attempt.ts';
 import { adoptPayment } from './adopt-payment.ts';
-import { matchForgotten } from '../match-forgotten.ts';
+import { matchForgotten } from '../match-transactions.ts';
 import { readDoubtful, readOpenNonces, readPayments, type Hold } from './restored-rows.ts';
 import { PROVEN } from '../wallet-state.ts';
 

@@ -4,7 +4,7 @@ import type { Db, Tx } from '@opentill/db/database';
 import { familyOf, type Chain } from '@opentill/domain/chains';
 import { canonicalContract } from '../../families.ts';
 import type { MinedTransaction } from '../find-wallet-transactions.ts';
-import type { DoubtfulPayout, ForgottenPayment, KnownNonce, Payment } from '../match-forgotten.ts';
+import type { DoubtfulPayout, ForgottenPayment, KnownNonce, Payment } from '../match-transactions.ts';
 
 export interface Hold {
   readonly restoreId: string;

@@ -3,7 +3,7 @@ import type { ReadPayment } from '@opentill/chain-sui/sender/read-payment-bytes'
 import type { TxHash } from '@opentill/chain/transfer';
 import type { Db } from '@opentill/db/database';
 import { sql } from 'kysely';
-import type { Anchor } from '../../reconcile/books.ts';
+import type { Anchor } from '../../reconcile/chain-ledger.ts';
 import type { Hold } from './restored-rows.ts';
 
 /** The scanner recorded it once for each own wallet or deposit address that takes part. */

@@ -4,12 +4,12 @@ import { createDepositDeriver } from '@opentill/wallet/deposit-address-deriver';
 import { publicKeysFor, readPublicKeys, type PublicKeys } from '@opentill/wallet/public-keys';
 import { chooseNetworks } from '../../read-networks.ts';
 import { cliError, usage, type CliContext } from '../../context.ts';
-import { parseMarks, readMarks, type DepositMarks } from './deposit-marks.ts';
+import { parseMarks, readMarks, type DepositMarks } from './next-deposit-indexes.ts';
 import { CHAIN_FAMILIES, FAMILY_CODECS } from '../../families.ts';
-import { findMoney, type SearchOutcome } from './find-money.ts';
+import { findMoney, type SearchOutcome } from './search-balances.ts';
 import { importKeys, type ImportOptions } from './import-keys.ts';
-import { createMoneyReader } from './money-reader.ts';
-import { openMoneyReport, type MoneyReport } from './money-report.ts';
+import { createMoneyReader } from './balance-reader.ts';
+import { openMoneyReport, type MoneyReport } from './balance-report.ts';
 import { publicKeysOfKeystore } from './public-keys-of-keystore.ts';
 import { isThere } from './write-wallet.ts';
 

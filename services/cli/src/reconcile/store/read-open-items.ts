@@ -1,7 +1,7 @@
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Tx } from '@opentill/db/database';
 import { sql } from 'kysely';
-import type { OpenItem, OpenItemKind } from '../books.ts';
+import type { OpenItem, OpenItemKind } from '../chain-ledger.ts';
 
 /** Limits the list; the sums include all deposits. */
 const DEPOSITS_NAMED = 200;

@@ -9,13 +9,13 @@ import { lockWindows, readSpent } from '../../store/spent.ts';
 import { NotSaved, outcomeOf, underLeaseOf } from '../../store/under-lease.ts';
 import { adoptExpiring } from './adopt.ts';
 import type { AttemptStore } from './attempt-store.ts';
-import { markAttemptsDead } from './bury.ts';
-import { readElsewhere, type Sponsoring } from './elsewhere.ts';
+import { markAttemptsDead } from './mark-dead.ts';
+import { readElsewhere, type Sponsoring } from './read-other-wallets.ts';
 import { readOpenGatherings, saveGathering } from './gatherings.ts';
 import { haltForeign } from './halt-foreign.ts';
-import { look } from './look.ts';
+import { look } from './read-view.ts';
 import { saveAttempts } from './save-signed.ts';
-import { findNews, takeIn } from './take-in.ts';
+import { findNews, takeIn } from './apply-external-updates.ts';
 
 export function createAttemptStore(db: Db, key: WalletKey, deps: EventDeps & Sponsoring): AttemptStore {
   const underLease = underLeaseOf(db);

@@ -9,13 +9,13 @@ import { announcePayouts, type EventDeps } from '../../store/save-sent.ts';
 import { lockWindows, readSpent } from '../../store/spent.ts';
 import { outcomeOf, underLeaseOf } from '../../store/under-lease.ts';
 import { adoptPayment } from './adopt.ts';
-import { look } from './look.ts';
+import { look } from './read-view.ts';
 import type { PayoutStore } from './payout-store.ts';
 import { readTransactionsOf } from './read-transactions.ts';
 import { saveAuthorisations } from './reserve-nonces.ts';
 import { saveAllowed, saveReplacement } from './save-signed.ts';
 import { keepFromPayouts, saveTaken } from './save-taken.ts';
-import { findNews, takeIn } from './take-in.ts';
+import { findNews, takeIn } from './apply-external-updates.ts';
 
 export interface PayoutStoreDeps extends EventDeps {
   /** Its balance only goes to cold storage and hot wallets, so a third party's use of its key halts no wallet. */

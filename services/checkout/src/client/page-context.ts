@@ -1,0 +1,41 @@
+import type { Surroundings, WalletNotice, WalletView } from '../view/page-context.ts';
+import type { HeldPayment } from './sent-payments.ts';
+
+export interface Known {
+  readonly nowSeconds: number;
+  readonly offline: boolean;
+  /** The clock jumped, and the server has not answered since: the order may be outdated. */
+  readonly doubtful: boolean;
+  readonly wallets: readonly WalletView[];
+  readonly asking: boolean;
+  readonly notice: WalletNotice | null;
+  readonly held: HeldPayment | undefined;
+  readonly pageUrl: string;
+}
+
+export function describeSurroundings(known: Known): Surroundings {
+  const { nowSeconds, offline, doubtful, wallets, asking, notice, held, pageUrl } = known;
+  return {
+    nowSeconds,
+    offline,
+    doubtful,
+    wallets,
+    walletBusy: asking || offline || held !== undefined,
+    onItsWay: asking || held !== undefined,
+    mayPayAgain: !asking && held !== undefined && (held.state !== 'SENT' || held.overdue),
+    walletNotice: asking ? notice : noticeOf(held, notice),
+    pageUrl,
+  };
+}
+
+/** The notice of a pending payment stays as long as the payment is held. */
+function noticeOf(held: HeldPayment | undefined, notice: WalletNotice | null): WalletNotice | null {
+  if (held !== undefined) return { text: textOf(held), wallet: held.wallet };
+  return notice?.text === 'walletSent' || notice?.text === 'walletFailed' ? null : notice;
+}
+
+function textOf({ state, overdue }: HeldPayment): WalletNotice['text'] {
+  if (state === 'REVERTED') return 'walletReverted';
+  if (state === 'UNSURE') return 'walletFailed';
+  return overdue ? 'walletOverdue' : 'walletSent';
+}

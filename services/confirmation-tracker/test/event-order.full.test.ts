@@ -1,0 +1,3 @@
+import { describeOrderOfEvents } from './event-order.ts';
+
+describeOrderOfEvents(10);

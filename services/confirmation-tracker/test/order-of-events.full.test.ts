@@ -1,3 +1,0 @@
-import { describeOrderOfEvents } from './order-of-events.ts';
-
-describeOrderOfEvents(10);
