@@ -1,7 +1,7 @@
 import { evmAddressCodec } from '@opentill/chain-evm/address';
 import { suiAddressCodec } from '@opentill/chain-sui/address-codec';
 import { tronAddressCodec } from '@opentill/chain-tron/address-codec';
-import { kindOfNetworks } from '@opentill/contracts/network-kind';
+import { networkKindOf } from '@opentill/contracts/network-kind';
 import { readNetworkFile } from '@opentill/contracts/read-network-file';
 import { openDatabase } from '@opentill/db/database';
 import { readConfig } from '@opentill/runtime/config';
@@ -79,7 +79,7 @@ async function fund(): Promise<void> {
   const networks = await readNetworkFile(config.NETWORKS_FILE, process.env);
   const codecs = [evmAddressCodec, tronAddressCodec, suiAddressCodec];
   const file = await readPublicKeys(config.PUBLIC_KEYS_FILE, codecs);
-  const keys = publicKeysFor(file, kindOfNetworks(networks));
+  const keys = publicKeysFor(file, networkKindOf(networks));
   const database = openDatabase({ url: config.DATABASE_URL, applicationName: 'devnet-fund', poolMax: 1 });
   try {
     await fundHotWallets({

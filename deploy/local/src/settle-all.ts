@@ -1,7 +1,7 @@
 import type { Members } from './gateway-parts.ts';
 
 /** Result of `work`, or MEMBER_DIED if a member ends first. */
-export async function untilDeath<Result>(members: Members, work: Promise<Result>): Promise<Result> {
+export async function rejectOnMemberEnd<Result>(members: Members, work: Promise<Result>): Promise<Result> {
   work.catch(() => undefined); // MEMBER_DIED may have been thrown instead
   return Promise.race([work, members.died]);
 }

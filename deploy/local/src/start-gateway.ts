@@ -6,14 +6,14 @@ import { waitUntil } from '@opentill/test-servers/poll-until';
 import { roleUrl } from '@opentill/db/roles';
 import type { ServiceSchema } from '@opentill/db/service-schema';
 import { GatewayError } from '@opentill/domain/gateway-error';
-import { settleAll, untilDeath } from './settle-all.ts';
+import { settleAll, rejectOnMemberEnd } from './settle-all.ts';
 import {
   SERVICE_NAMES,
   type GatewayOptions,
   type GatewayPorts,
   type ServiceName,
 } from './gateway-options.ts';
-import { layFoundations, type Foundations } from './start-infrastructure.ts';
+import { startInfrastructure, type Infrastructure } from './start-infrastructure.ts';
 import { createMembers, type Members } from './gateway-parts.ts';
 import type { WalletFiles } from './prepare-keys.ts';
 import type { PolicyFiles } from './prepare-policy.ts';
@@ -63,7 +63,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const directory = prepareStateDirectory(options.stateDir, options.keep);
   const members = createMembers();
   try {
-    const foundations = await layFoundations(options, networks, directory, members);
+    const foundations = await startInfrastructure(options, networks, directory, members);
     const gateway = createGateway(options, directory, members, foundations);
     options.say?.(`services: ${services.join(', ')}`);
     await settleAll(services.map(async (service) => gateway.startService(service)));
@@ -81,7 +81,7 @@ function createGateway(
   options: GatewayOptions,
   directory: StateDirectory,
   members: Members,
-  { source, servers, chains, networks, wallet, policy }: Foundations,
+  { source, servers, chains, networks, wallet, policy }: Infrastructure,
 ): Gateway {
   const services = new Map<string, ProcessGroup>();
   const environmentOf = (service: ServiceName): Environment => ({
@@ -137,7 +137,7 @@ async function waitForGateway(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const url = `${gateway.apiUrl}/readyz`;
-  const ready = await untilDeath(
+  const ready = await rejectOnMemberEnd(
     members,
     waitUntil(async () => signal?.aborted === true || isReady(url).catch(() => false), {
       deadlineMs: READY_DEADLINE_MS,

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
-import { findOrBringServers, type Servers } from '@opentill/test-servers/servers';
+import { findOrStartServers, type Servers } from '@opentill/test-servers/servers';
 import { writeBrokerUsers } from '@opentill/messaging/write-broker-users';
 import { roleUrl } from '@opentill/db/roles';
-import { settleAll, untilDeath } from './settle-all.ts';
+import { settleAll, rejectOnMemberEnd } from './settle-all.ts';
 import { fundHotWallets } from './fund-hot-wallets.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import type { Members } from './gateway-parts.ts';
@@ -18,7 +18,7 @@ import { allNetworks, writeNetworks, type LocalNetworks } from './write-networks
 
 const SETUP_DEADLINE_MS = 240_000;
 
-export interface Foundations {
+export interface Infrastructure {
   readonly source: EnvironmentSource;
   readonly servers: Servers;
   readonly chains: RunningChains;
@@ -27,12 +27,12 @@ export interface Foundations {
   readonly policy: PolicyFiles;
 }
 
-export async function layFoundations(
+export async function startInfrastructure(
   options: GatewayOptions,
   networks: LocalNetworks,
   directory: StateDirectory,
   members: Members,
-): Promise<Foundations> {
+): Promise<Infrastructure> {
   const { signal } = options;
   const say = options.say ?? (() => undefined);
   const secrets = readOrMakeSecrets(directory);
@@ -51,7 +51,7 @@ export async function layFoundations(
   const source = environmentSource(options, directory, secrets, servers, wallet, policy);
   say(`setup (database: ${servers.database.origin}, broker: ${servers.broker.origin})`);
   if (servers.database.origin === 'given' && !options.keep) await resetGivenDatabase(servers.database.url);
-  await untilDeath(
+  await rejectOnMemberEnd(
     members,
     runOpentill({
       args: ['setup'],
@@ -91,7 +91,7 @@ async function startServersFor(
   members: Members,
   secrets: LocalSecrets,
 ): Promise<Servers> {
-  const servers = await findOrBringServers({
+  const servers = await findOrStartServers({
     dir: directory.servers,
     given: options.given,
     keepData: options.keep,

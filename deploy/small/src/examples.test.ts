@@ -83,7 +83,7 @@ describe('systemd units', () => {
       expectReadable(services, env);
       expect(secretsAsked(services, env, folder)).toEqual(credentials.sort());
       expect(valuesOf('ExecStart')[0]).toMatch(new RegExp(`/deploy/small/dist/${name}\\.js$`));
-      expect(read(`deploy/small/src/${name}.ts`)).toContain('runAlone(');
+      expect(read(`deploy/small/src/${name}.ts`)).toContain('runProcess(');
     },
   );
 

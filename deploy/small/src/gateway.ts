@@ -1,4 +1,4 @@
-import { runAlone } from '@opentill/runtime/run-process';
+import { runProcess } from '@opentill/runtime/run-process';
 import { composeGateway } from './compose-gateway.ts';
 
-await runAlone('gateway', composeGateway, process.env);
+await runProcess('gateway', composeGateway, process.env);

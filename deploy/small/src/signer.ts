@@ -1,8 +1,8 @@
 import { composePayoutSigner } from '@opentill/payout-signer/compose';
-import { runAlone } from '@opentill/runtime/run-process';
+import { runProcess } from '@opentill/runtime/run-process';
 import { environmentOf } from './environment-of.ts';
 
-await runAlone(
+await runProcess(
   'payout-signer',
   async (env, context) => composePayoutSigner(environmentOf('payout-signer', env), context),
   process.env,

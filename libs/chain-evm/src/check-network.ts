@@ -1,6 +1,6 @@
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { isReaderError, readerError } from '@opentill/chain/reader-error';
-import { checkSources, type SourceFinding as FoundInSource } from '@opentill/chain-sources/check-sources';
+import { checkSources, type SourceDefect as FoundInSource } from '@opentill/chain-sources/check-sources';
 import { blockReceiptsRequest, blockRequest, logsRequest } from './block-requests.ts';
 import { checkTokens } from './check-tokens.ts';
 import { decodeHeader } from './decode.ts';
@@ -13,11 +13,11 @@ export type SourceLack =
   /** No eth_getBlockReceipts, which decides differences: receipts are then requested one by one. */
   | 'RECEIPTS_MISSING';
 
-export type SourceFinding = FoundInSource<SourceLack>;
+export type SourceDefect = FoundInSource<SourceLack>;
 
 export interface NetworkCheck {
   readonly tokens: readonly { readonly contract: string; readonly decimals: number }[];
-  readonly onFinding: (finding: SourceFinding) => void;
+  readonly onFinding: (finding: SourceDefect) => void;
   /** Also tries the methods for reading blocks. @default true */
   readonly readsBlocks?: boolean;
 }

@@ -2,7 +2,7 @@ import type { ReaderErrorCode } from '@opentill/chain/reader-error';
 import { readerError } from '@opentill/chain/reader-error';
 import { boundedText } from '@opentill/chain-sources/node-text';
 import { createRateLimiter } from '@opentill/chain-sources/rate-limiter';
-import { beginTurn } from '@opentill/chain-sources/await-rate-limit';
+import { admitCalls } from '@opentill/chain-sources/await-rate-limit';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Asking } from './exchange-calls.ts';
 import { createExchangeCalls } from './exchange-calls.ts';
@@ -70,7 +70,7 @@ export function createEvmClient(config: EvmClientConfig): EvmClient {
 
   async function ask(requests: readonly RpcRequest[], options: AskOptions = {}): Promise<RawAnswer> {
     try {
-      const asking = beginTurn({ endpoint, limiter, timeoutMs }, requests.length, options);
+      const asking = admitCalls({ endpoint, limiter, timeoutMs }, requests.length, options);
       if (performance.now() >= identifiedUntilMs) await identify(asking);
       return watchAnswer(await send(requests, asking), forgetAfter);
     } catch (error) {

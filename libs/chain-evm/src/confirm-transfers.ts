@@ -53,7 +53,7 @@ export async function confirmTransfers(
     else {
       const isOrdinary = candidate.contract === null && evidence?.receipt.succeeded === false;
       await checkRefuted(
-        isOrdinary ? { ...reading, onJudged: () => undefined } : reading,
+        isOrdinary ? { ...reading, onDecidedByReceipts: () => undefined } : reading,
         asked,
         candidate,
         options,
@@ -87,7 +87,11 @@ async function askSources(
     );
   }
   const height = Math.max(...candidates.map(({ blockHeight }) => blockHeight));
-  const received = await askTwoSources(sources, { ask, height, onAlone: reading.onAlone }, options);
+  const received = await askTwoSources(
+    sources,
+    { ask, height, onSingleSource: reading.onSingleSource },
+    options,
+  );
   return received.flatMap((one) => (one === undefined ? [] : [{ source: one.source, ...one.answer }]));
 }
 
@@ -235,7 +239,7 @@ async function readEvidenceInBlock(
   if (raw === null)
     throw readerError('BLOCK_NOT_FOUND', 'the node does not have the block', { ...shown(candidate) });
   const header = decodeHeader(raw);
-  reading.onJudged({ header, reason: 'RECEIPT_CONTRADICTS' });
+  reading.onDecidedByReceipts({ header, reason: 'RECEIPT_CONTRADICTS' });
   const receipts = await readBlockReceipts(reading, source, header, options);
   const receipt = receipts.find(({ txHash }) => txHash === candidate.txHash);
   return (

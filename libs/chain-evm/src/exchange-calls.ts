@@ -2,15 +2,15 @@ import type { ReaderError, ReaderErrorCode } from '@opentill/chain/reader-error'
 import { isReaderError } from '@opentill/chain/reader-error';
 import { createPostJson } from '@opentill/chain-sources/post-json';
 import type { RateLimiter } from '@opentill/chain-sources/rate-limiter';
-import type { Turn } from '@opentill/chain-sources/await-rate-limit';
-import { noteComplaint, takeTurn } from '@opentill/chain-sources/await-rate-limit';
+import type { AdmittedCalls } from '@opentill/chain-sources/await-rate-limit';
+import { noteComplaint, awaitRateLimit } from '@opentill/chain-sources/await-rate-limit';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { BatchAnswer } from './batch-answer.ts';
 import { batchBody, hasNoErrorSign, readBatchAnswer } from './batch-answer.ts';
 import { withoutLists } from './raw-answer.ts';
 import type { RawAnswer, RpcExchange, RpcRequest } from './rpc-call.ts';
 
-export type Asking = Turn;
+export type Asking = AdmittedCalls;
 
 export type Exchanged =
   | {
@@ -66,7 +66,7 @@ export function createExchangeCalls(
   }
 
   return async (requests, asking) => {
-    await takeTurn(deps, requests.length, asking);
+    await awaitRateLimit(deps, requests.length, asking);
     const startedAt = performance.now();
     const traffic = { requestBytes: 0, answerBytes: 0 };
     const methods = requests.map((request) => request.method);

@@ -105,7 +105,7 @@ async function askCall(
         return questions.map(({ decode }, place) => decode(answers[place]));
       },
       height: block.height,
-      onAlone: () => undefined, // the scanner's reader raises the alarm
+      onSingleSource: () => undefined, // the scanner's reader raises the alarm
     },
     options,
   );

@@ -106,7 +106,7 @@ export async function readSeenBlocks(
   for (const header of account.headers) {
     const reason = reasonForReceipts(reading, header, account);
     if (reason !== undefined) {
-      reading.onJudged({ header, reason });
+      reading.onDecidedByReceipts({ header, reason });
       transfers.push(...(await transfersByReceipts(reading, source, header, options)));
     } else transfers.push(...transfersOf(reading, header, account));
   }

@@ -10,14 +10,14 @@ import type { Reading } from './reading.ts';
 import type { EvmSource, EvmSources } from './sources.ts';
 
 export async function readFates(
-  reading: Pick<Reading, 'hasStateSync' | 'onAlone'>,
+  reading: Pick<Reading, 'hasStateSync' | 'onSingleSource'>,
   sources: EvmSources,
   own: readonly OwnTransaction[],
   options: FateOptions,
 ): Promise<FatesRead> {
   const ask = (source: EvmSource, askOptions: ReadOptions): Promise<FateAccount> =>
     readAccount(reading, source, own, options.atHeight, askOptions);
-  return askFates(sources, own, { ask, onAlone: reading.onAlone }, options);
+  return askFates(sources, own, { ask, onSingleSource: reading.onSingleSource }, options);
 }
 
 /** One batch, so one node: if it has the block of `atHeight`, its missing receipts mean something. */

@@ -38,7 +38,7 @@ export async function readFromTwo(
   const failed = (source: EvmSource, error: unknown): Promise<void> =>
     noteFailed(sources, range, failures, source, error, options);
   for (;;) {
-    const [source, second] = pairOf(sources.witnesses().filter((witness) => !failures.has(witness)));
+    const [source, second] = pairOf(sources.quorumSources().filter((witness) => !failures.has(witness)));
     if (source === undefined) throw [...failures.values()][0];
     if (second === undefined && !sources.acceptsSingle(source)) throw noSecondSource(sources, failures);
     const again = <T>(work: () => Promise<T>): Promise<T> => askAgain(work, options);
@@ -61,7 +61,7 @@ export async function readFromTwo(
     sources.noteCompleteness(source, true);
     const { account } = own.value;
     if (second === undefined) {
-      if (sources.all().length > 1) reading.onAlone(source);
+      if (sources.all().length > 1) reading.onSingleSource(source);
       return { source, account, peer: undefined };
     }
     if (peer.value === undefined) continue;

@@ -87,7 +87,7 @@ async function decideByReceipts(
       // A false empty answer is the most frequent error, and this header cannot contradict it.
       (!reading.bloom && isEmpty() && mayHoldTransfers(reading, header) ? 'EMPTY_WITHOUT_BLOOM' : undefined);
     if (reason === undefined) continue;
-    reading.onJudged({ header, reason });
+    reading.onDecidedByReceipts({ header, reason });
     const judged = await transfersByBoth(reading, pair, header, options);
     if ('error' in judged) return judged;
     byReceipts.set(header, judged);

@@ -7,7 +7,7 @@ import { evmAddressCodec } from './address.ts';
 import { pairOf } from '@opentill/chain-sources/ask-two-sources';
 import { blockRequest } from './block-requests.ts';
 import { bloomBits } from './bloom.ts';
-import type { SourceFinding } from './check-network.ts';
+import type { SourceDefect } from './check-network.ts';
 import { checkNetwork } from './check-network.ts';
 import type { RpcExchange } from './client.ts';
 import { confirmTransfers } from './confirm-transfers.ts';
@@ -23,8 +23,8 @@ import { sourcesOfNetwork } from './sources-of-network.ts';
 import { subscribeHeads } from './subscribe-heads.ts';
 import type { FinalityLag } from '@opentill/chain-sources/read-finality';
 import { createFinalityReader } from '@opentill/chain-sources/read-finality';
-import { vouchForBlock } from '@opentill/chain-sources/confirm-block';
-import { createAloneTeller, type AloneSource } from '@opentill/chain-sources/single-source';
+import { confirmBlockAtSources } from '@opentill/chain-sources/confirm-block';
+import { createSingleSourceNotifier, type SingleSource } from '@opentill/chain-sources/single-source';
 
 export type EvmNetwork = Pick<
   NetworkConfig,
@@ -46,15 +46,19 @@ export interface EvmReaderDeps {
   readonly requestTimeoutMs?: number;
   readonly onExchange?: (exchange: RpcExchange) => void;
   /** The logs of a block were in doubt and its receipts decided. */
-  readonly onJudged?: (block: { height: number; hash: string; reason: ReceiptDecision['reason'] }) => void;
+  readonly onDecidedByReceipts?: (block: {
+    height: number;
+    hash: string;
+    reason: ReceiptDecision['reason'];
+  }) => void;
   /** Raise an alarm while they are FORKED or return different contents: no block is verified then. */
   readonly onCompared?: (comparison: SourceComparison) => void;
   /** Raise an alarm. Called at each read that accepted a single source of several. */
-  readonly onAlone?: (source: AloneSource) => void;
+  readonly onSingleSource?: (source: SingleSource) => void;
   /** Raise an alarm: a source's finalized block is far behind another's and is ignored. */
   readonly onFinalityLag?: (lag: FinalityLag) => void;
   readonly onSourceChange?: (change: SourceChange) => void;
-  readonly onFinding?: (finding: SourceFinding) => void;
+  readonly onFinding?: (finding: SourceDefect) => void;
   /** Monotonic. @default performance.now */
   readonly nowMs?: () => number;
   /** @default Date.now */
@@ -85,7 +89,7 @@ export function createEvmReader(network: EvmNetwork, deps: EvmReaderDeps = {}): 
     nowMs: deps.nowMs ?? (() => performance.now()),
     epochSeconds: reading.epochSeconds,
     onLag: deps.onFinalityLag ?? ignore,
-    onAlone: reading.onAlone,
+    onSingleSource: reading.onSingleSource,
   });
 
   return {
@@ -101,17 +105,17 @@ export function createEvmReader(network: EvmNetwork, deps: EvmReaderDeps = {}): 
     readVerified: (from, to, expected, options = {}) =>
       readInCalls(
         { from, to },
-        () => Math.min(...pairOf(sources.witnesses()).map(({ blockRange }) => blockRange.blocks())),
+        () => Math.min(...pairOf(sources.quorumSources()).map(({ blockRange }) => blockRange.blocks())),
         (range) => readVerifiedBlocks(reading, sources, range, expected, options),
       ),
     confirmTransfers: (candidates, options = {}) => confirmTransfers(reading, sources, candidates, options),
     readFates: (own, options = {}) => readFates(reading, sources, own, options),
-    vouch: (block, options = {}) =>
-      vouchForBlock(
+    confirmBlock: (block, options = {}) =>
+      confirmBlockAtSources(
         {
           sources,
           readHash,
-          onAlone: reading.onAlone,
+          onSingleSource: reading.onSingleSource,
           onForked: (labels, height) => reading.onCompared({ outcome: 'FORKED', sources: labels, height }),
         },
         block,
@@ -151,9 +155,10 @@ function readingOf(
     hasStateSync: network.chain.startsWith('POLYGON'),
     epochSeconds: () => (deps.epochMs ?? Date.now)() / 1_000,
     native: network.tokens.some(({ contract }) => contract === null),
-    onJudged: ({ header, reason }) => deps.onJudged?.({ height: header.height, hash: header.hash, reason }),
+    onDecidedByReceipts: ({ header, reason }) =>
+      deps.onDecidedByReceipts?.({ height: header.height, hash: header.hash, reason }),
     onCompared: deps.onCompared ?? ignore,
-    onAlone: createAloneTeller(sources, deps.onAlone),
+    onSingleSource: createSingleSourceNotifier(sources, deps.onSingleSource),
   };
 }
 

@@ -20,9 +20,9 @@ export interface Reading {
   /** The chain itself makes transactions that some nodes omit (Polygon). */
   readonly hasStateSync: boolean;
   readonly epochSeconds: () => number;
-  readonly onJudged: (block: ReceiptDecision) => void;
+  readonly onDecidedByReceipts: (block: ReceiptDecision) => void;
   readonly onCompared: (comparison: SourceComparison) => void;
-  readonly onAlone: (source: { readonly label: string }) => void;
+  readonly onSingleSource: (source: { readonly label: string }) => void;
 }
 
 /** Its logs are in doubt, so its receipts decide. */

@@ -3,8 +3,8 @@ import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import type { Address } from '@opentill/chain/address-codec';
 import type { ChainReader, RangeRead } from '@opentill/chain/chain-reader';
 import { GatewayError } from '@opentill/domain/gateway-error';
-import type { LyingRpcProxy, RpcFault } from '@opentill/testkit/byzantine-rpc-proxy';
-import { createLyingRpcProxy } from '@opentill/testkit/byzantine-rpc-proxy';
+import type { ByzantineRpcProxy, RpcFault } from '@opentill/testkit/byzantine-rpc-proxy';
+import { createByzantineRpcProxy } from '@opentill/testkit/byzantine-rpc-proxy';
 import type { RpcExchange } from '../src/client.ts';
 import type { EvmReaderDeps } from '../src/reader.ts';
 import { createPatientReader } from './patient-reader.ts';
@@ -36,7 +36,7 @@ const REVEALED: readonly RpcFault[] = [
   'blockReceiptsShort',
 ];
 
-type ProxyOptions = Omit<Parameters<typeof createLyingRpcProxy>[0], 'upstreamUrl' | 'seed'> & {
+type ProxyOptions = Omit<Parameters<typeof createByzantineRpcProxy>[0], 'upstreamUrl' | 'seed'> & {
   seed?: number;
 };
 
@@ -48,8 +48,8 @@ export interface ByzantineChain {
   readonly to: number;
   /** Every third block pays this address, twice in one transaction. */
   readonly payee: Address;
-  proxyOf(options: ProxyOptions): Promise<LyingRpcProxy>;
-  readerOf(proxy: LyingRpcProxy, deps?: EvmReaderDeps, bloom?: boolean): ChainReader;
+  proxyOf(options: ProxyOptions): Promise<ByzantineRpcProxy>;
+  readerOf(proxy: ByzantineRpcProxy, deps?: EvmReaderDeps, bloom?: boolean): ChainReader;
 }
 
 /** Set up before the file's tests and stopped after them; its fields are available only in tests. */
@@ -59,7 +59,7 @@ export function useByzantineChain(): ByzantineChain {
   let from: number;
   let to: number;
   let payee: Address;
-  let proxies: LyingRpcProxy[] = [];
+  let proxies: ByzantineRpcProxy[] = [];
 
   beforeAll(async () => {
     chain = await makeEvmHarness();
@@ -102,7 +102,7 @@ export function useByzantineChain(): ByzantineChain {
       return payee;
     },
     async proxyOf(options) {
-      const proxy = await createLyingRpcProxy({ upstreamUrl: chain.url, seed: 1, ...options });
+      const proxy = await createByzantineRpcProxy({ upstreamUrl: chain.url, seed: 1, ...options });
       proxies.push(proxy);
       return proxy;
     },

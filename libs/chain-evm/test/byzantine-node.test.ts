@@ -8,7 +8,7 @@ const { proxyOf, readerOf } = shared;
 
 describe('a reader of a Byzantine node', () => {
   it('never accepts a wrong answer with all faults at once', async () => {
-    await readDespiteAllFaults(shared, 1); // more seeds: lying-node.full.test.ts
+    await readDespiteAllFaults(shared, 1); // more seeds: byzantine-node.full.test.ts
   }, 600_000);
 
   it.each<[RpcFault, string]>([
@@ -85,7 +85,7 @@ describe('a reader of a Byzantine node', () => {
       const proxy = await proxyOf({ resultCapLogs: 1 });
       const judged: string[] = [];
       expect(
-        await readerOf(proxy, { onJudged: ({ reason }) => judged.push(reason) }, bloom).readSeen(
+        await readerOf(proxy, { onDecidedByReceipts: ({ reason }) => judged.push(reason) }, bloom).readSeen(
           shared.from,
           shared.to,
         ),

@@ -269,17 +269,17 @@ describe('a consistent Byzantine source next to an honest one', () => {
       bloom: false,
     });
     await withHonest({ chain: longer }, async (reader) => {
-      await expect(reader.vouch(longer.at(-1)! as never)).rejects.toMatchObject(top);
-      await reader.vouch(HEAD as never);
+      await expect(reader.confirmBlock(longer.at(-1)! as never)).rejects.toMatchObject(top);
+      await reader.confirmBlock(HEAD as never);
     });
   });
 
   it('confirms no block of a branch that only one source shows', async () => {
     const branch = chainOf(21, HONEST.slice(0, 80), 'branch', []);
     await withHonest({ chain: branch }, async (reader) => {
-      await expect(reader.vouch(branch[85]! as never)).rejects.toMatchObject(REJECTED);
-      await expect(reader.vouch(HONEST[85]! as never)).rejects.toMatchObject(REJECTED);
-      await reader.vouch(HONEST[79]! as never);
+      await expect(reader.confirmBlock(branch[85]! as never)).rejects.toMatchObject(REJECTED);
+      await expect(reader.confirmBlock(HONEST[85]! as never)).rejects.toMatchObject(REJECTED);
+      await reader.confirmBlock(HONEST[79]! as never);
     });
   });
 
@@ -385,7 +385,7 @@ describe('a consistent Byzantine source while the honest one fails', () => {
     let skewMs = 0;
     const single: { readonly label: string; readonly sinceSeconds: number }[] = [];
     const reader = readerOf([honest, byzantineNode], change, {
-      onAlone: (source) => single.push(source),
+      onSingleSource: (source) => single.push(source),
       nowMs: () => skewMs,
       epochMs: () => STARTED_AT_MS + skewMs,
     });
@@ -429,8 +429,8 @@ describe('a consistent Byzantine source while the honest one fails', () => {
     pass(50);
     expect(await read()).toBe('RPC_UNAVAILABLE');
     expect(reader.sources!()).toMatchObject([
-      { isAlone: false },
-      { isAlone: false, failingSinceSeconds: null },
+      { isSingleSource: false },
+      { isSingleSource: false, failingSinceSeconds: null },
     ]);
     const since = reader.sources!()[0]!.failingSinceSeconds!;
     recovers();
@@ -444,15 +444,15 @@ describe('a consistent Byzantine source while the honest one fails', () => {
     expect(single).toEqual([]);
     pass(40);
     expect((await reader.readVerified(49, 49, [])).transfers).toHaveLength(2);
-    await reader.vouch(HONEST[49]! as never);
+    await reader.confirmBlock(HONEST[49]! as never);
     const label = new URL(byzantineNode.url).host;
     expect(single).toMatchObject([{ label }, { label }]);
     expect(single[0]!.sinceSeconds).toBeGreaterThan(since + 60);
-    expect(reader.sources!().map(({ isAlone }) => isAlone)).toEqual([false, true]);
+    expect(reader.sources!().map(({ isSingleSource }) => isSingleSource)).toEqual([false, true]);
     recovers();
     pass(40);
     expect(await read()).toBe('INCONSISTENT_ANSWER');
-    expect(reader.sources!().map(({ isAlone }) => isAlone)).toEqual([false, false]);
+    expect(reader.sources!().map(({ isSingleSource }) => isSingleSource)).toEqual([false, false]);
   });
 
   it('never accepts a single source with aloneAfterSeconds: never', async () => {

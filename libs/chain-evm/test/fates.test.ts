@@ -21,8 +21,8 @@ import { waitForReceipt } from '@opentill/devnets/evm/transactions';
 import { findFreePort } from '@opentill/test-servers/free-port';
 import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import { baseUnits } from '@opentill/domain/money';
-import type { LyingRpcOptions, LyingRpcProxy } from '@opentill/testkit/byzantine-rpc-proxy';
-import { createLyingRpcProxy } from '@opentill/testkit/byzantine-rpc-proxy';
+import type { ByzantineRpcOptions, ByzantineRpcProxy } from '@opentill/testkit/byzantine-rpc-proxy';
+import { createByzantineRpcProxy } from '@opentill/testkit/byzantine-rpc-proxy';
 import { anEvmAddress } from '@opentill/testkit/scenario';
 import type { RpcExchange } from '../src/client.ts';
 import type { EvmNetwork, EvmReaderDeps } from '../src/reader.ts';
@@ -37,7 +37,7 @@ let dir: string;
 let anvil: Anvil;
 let at: Record<'USDT' | 'USDC' | 'ODD', string>;
 let network: EvmNetwork;
-let proxies: LyingRpcProxy[] = [];
+let proxies: ByzantineRpcProxy[] = [];
 
 /** Every transaction is mined in its own block. */
 beforeAll(async () => {
@@ -210,7 +210,7 @@ describe('readFates from one node', () => {
   });
 });
 
-type Faulty = Partial<Omit<LyingRpcOptions, 'upstreamUrl'>>;
+type Faulty = Partial<Omit<ByzantineRpcOptions, 'upstreamUrl'>>;
 
 async function readerOf(
   faulty: readonly Faulty[],
@@ -219,7 +219,7 @@ async function readerOf(
 ): Promise<ChainReader> {
   const opened = await Promise.all(
     faulty.map((wrong, place) =>
-      createLyingRpcProxy({ upstreamUrl: anvil.rpcUrl, seed: place + 1, ...wrong }),
+      createByzantineRpcProxy({ upstreamUrl: anvil.rpcUrl, seed: place + 1, ...wrong }),
     ),
   );
   proxies.push(...opened);
@@ -325,7 +325,7 @@ describe('readFates from two sources', () => {
     const reader = await readerOf(
       [{}, { faults: { unavailable: 1 } }],
       { aloneAfterSeconds: 60 },
-      { nowMs: () => nowMs, onAlone: ({ label }) => single.push(label) },
+      { nowMs: () => nowMs, onSingleSource: ({ label }) => single.push(label) },
     );
     await expect(reader.readFates([paid])).rejects.toMatchObject({ code: 'RPC_UNAVAILABLE' });
     nowMs = 30_000;

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { RangeRead } from '@opentill/chain/chain-reader';
 import { devAccount } from '@opentill/devnets/evm/accounts';
-import type { LyingRpcOptions, LyingRpcProxy } from '@opentill/testkit/byzantine-rpc-proxy';
-import { createLyingRpcProxy } from '@opentill/testkit/byzantine-rpc-proxy';
-import type { SourceFinding } from '../src/check-network.ts';
+import type { ByzantineRpcOptions, ByzantineRpcProxy } from '@opentill/testkit/byzantine-rpc-proxy';
+import { createByzantineRpcProxy } from '@opentill/testkit/byzantine-rpc-proxy';
+import type { SourceDefect } from '../src/check-network.ts';
 import type { FinalityLag } from '@opentill/chain-sources/read-finality';
 import type { EvmNetwork } from '../src/reader.ts';
 import { createPatientReader } from './patient-reader.ts';
@@ -14,7 +14,7 @@ let chain: EvmHarness;
 let truth: RangeRead;
 let from: number;
 let to: number;
-let proxies: LyingRpcProxy[] = [];
+let proxies: ByzantineRpcProxy[] = [];
 
 beforeAll(async () => {
   chain = await makeEvmHarness();
@@ -32,10 +32,13 @@ afterEach(async () => {
 });
 afterAll(() => chain.stop());
 
-type Override = NonNullable<LyingRpcOptions['override']>;
+type Override = NonNullable<ByzantineRpcOptions['override']>;
 
-async function proxyOf(override?: Override, options: Partial<LyingRpcOptions> = {}): Promise<LyingRpcProxy> {
-  const proxy = await createLyingRpcProxy({
+async function proxyOf(
+  override?: Override,
+  options: Partial<ByzantineRpcOptions> = {},
+): Promise<ByzantineRpcProxy> {
+  const proxy = await createByzantineRpcProxy({
     upstreamUrl: chain.url,
     seed: 1,
     ...options,
@@ -45,7 +48,7 @@ async function proxyOf(override?: Override, options: Partial<LyingRpcOptions> = 
   return proxy;
 }
 
-const networkOf = (sources: readonly LyingRpcProxy[], change: Partial<EvmNetwork> = {}): EvmNetwork => ({
+const networkOf = (sources: readonly ByzantineRpcProxy[], change: Partial<EvmNetwork> = {}): EvmNetwork => ({
   ...chain.network,
   rpcUrls: sources.map(({ url }) => url),
   ...change,
@@ -53,19 +56,19 @@ const networkOf = (sources: readonly LyingRpcProxy[], change: Partial<EvmNetwork
 
 /** Accepts a single source as soon as all others fail. */
 const ALONE_AT_ONCE = { aloneAfterSeconds: 0 } as const;
-const hostOf = ({ url }: LyingRpcProxy): string => new URL(url).host;
+const hostOf = ({ url }: ByzantineRpcProxy): string => new URL(url).host;
 const refuse =
   (refused: string, error: { code: number; message: string }): Override =>
   async ({ method }) =>
     method === refused ? { error } : undefined;
 
 describe('checkNetwork', () => {
-  const anotherChain = (): Promise<LyingRpcProxy> =>
+  const anotherChain = (): Promise<ByzantineRpcProxy> =>
     proxyOf(async ({ method }) => (method === 'eth_chainId' ? { result: '0x1' } : undefined));
 
   it('excludes a source of another chain and continues with the right one', async () => {
     for (const place of [0, 1]) {
-      const findings: SourceFinding[] = [];
+      const findings: SourceDefect[] = [];
       const [wrong, right] = [await anotherChain(), await proxyOf()];
       const sources = place === 0 ? [wrong, right] : [right, wrong];
       const reader = createPatientReader(networkOf(sources, ALONE_AT_ONCE), {
@@ -87,7 +90,7 @@ describe('checkNetwork', () => {
   });
 
   it('throws a retryable error while the only possibly right source is down', async () => {
-    const findings: SourceFinding[] = [];
+    const findings: SourceDefect[] = [];
     const down = await proxyOf(undefined, { faults: { unavailable: 1 } });
     const reader = createPatientReader(networkOf([await anotherChain(), down]), {
       onFinding: (finding) => findings.push(finding),
@@ -105,7 +108,7 @@ describe('checkNetwork', () => {
     method === 'eth_call' ? { result: `0x${(16).toString(16).padStart(64, '0')}` } : undefined;
 
   it('excludes a source with other decimals next to a right one', async () => {
-    const findings: SourceFinding[] = [];
+    const findings: SourceDefect[] = [];
     const [wrong, right] = [await proxyOf(sixteenDecimals), await proxyOf()];
     const reader = createPatientReader(networkOf([wrong, right], ALONE_AT_ONCE), {
       onFinding: (finding) => findings.push(finding),
@@ -132,7 +135,7 @@ describe('checkNetwork', () => {
 
   it('reports a source that lacks logs or block receipts', async () => {
     const missing = { code: -32601, message: 'the method does not exist/is not available' };
-    const findings: SourceFinding[] = [];
+    const findings: SourceDefect[] = [];
     const sources = [
       await proxyOf(refuse('eth_getLogs', missing)),
       await proxyOf(refuse('eth_getBlockReceipts', missing)),

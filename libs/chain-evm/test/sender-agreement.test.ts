@@ -86,12 +86,16 @@ describe('pendingCount', () => {
   });
 });
 
-test('countAt with neverAlone never accepts one of two sources', async () => {
+test('countAt with requireTwoSources never accepts one of two sources', async () => {
   const sender = await senderOn([counting(3, 3), 'away'], 0);
   const at = { height: 9, hash: BLOCK };
-  await expect(sender.countAt(WALLET, at, { neverAlone: true })).rejects.toMatchObject({ retryable: true });
+  await expect(sender.countAt(WALLET, at, { requireTwoSources: true })).rejects.toMatchObject({
+    retryable: true,
+  });
   expect(await sender.countAt(WALLET, at)).toBe(3);
-  await expect(sender.countAt(WALLET, at, { neverAlone: true })).rejects.toMatchObject({ retryable: true });
+  await expect(sender.countAt(WALLET, at, { requireTwoSources: true })).rejects.toMatchObject({
+    retryable: true,
+  });
 });
 
 describe('readPayment', () => {

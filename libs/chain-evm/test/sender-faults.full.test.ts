@@ -20,7 +20,7 @@ import { findFreePort } from '@opentill/test-servers/free-port';
 import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { baseUnits } from '@opentill/domain/money';
-import { createLyingRpcProxy } from '@opentill/testkit/byzantine-rpc-proxy';
+import { createByzantineRpcProxy } from '@opentill/testkit/byzantine-rpc-proxy';
 import { seededRandom } from '@opentill/testkit/seeded-random';
 import { SigningKey, getBytes, hexlify, randomBytes } from 'ethers';
 import { createEvmSender } from '../src/sender/create-sender.ts';
@@ -89,7 +89,7 @@ test('each payment lands exactly once through two sources with all faults', asyn
     laggingNode: 0.1,
   };
   const proxies = await Promise.all(
-    [1, 2].map((seed) => createLyingRpcProxy({ upstreamUrl: anvil.rpcUrl, seed, faults })),
+    [1, 2].map((seed) => createByzantineRpcProxy({ upstreamUrl: anvil.rpcUrl, seed, faults })),
   );
   const sender = createEvmSender(
     {

@@ -28,8 +28,8 @@ import {
 import { findFreePort } from '@opentill/test-servers/free-port';
 import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import { baseUnits } from '@opentill/domain/money';
-import type { LyingRpcOptions, LyingRpcProxy } from '@opentill/testkit/byzantine-rpc-proxy';
-import { createLyingRpcProxy } from '@opentill/testkit/byzantine-rpc-proxy';
+import type { ByzantineRpcOptions, ByzantineRpcProxy } from '@opentill/testkit/byzantine-rpc-proxy';
+import { createByzantineRpcProxy } from '@opentill/testkit/byzantine-rpc-proxy';
 import { SigningKey, getBytes, hexlify, randomBytes } from 'ethers';
 import { evmAddressCodec } from '../src/address.ts';
 import type { SendAnswer } from '../src/sender/broadcast.ts';
@@ -73,7 +73,7 @@ let dir: string;
 let anvil: Anvil;
 let sender: WalletSender;
 const answers: SendAnswer[] = [];
-const proxies: LyingRpcProxy[] = [];
+const proxies: ByzantineRpcProxy[] = [];
 const rpc = <T = unknown>(method: string, ...params: unknown[]): Promise<T> =>
   callRpc<T>(anvil.rpcUrl, method, params);
 
@@ -117,8 +117,10 @@ function senderOn(rpcUrls: readonly string[], changes: Partial<EvmSenderNetwork>
   );
 }
 
-async function proxyWith(options: Omit<LyingRpcOptions, 'upstreamUrl' | 'seed'>): Promise<LyingRpcProxy> {
-  const proxy = await createLyingRpcProxy({ upstreamUrl: anvil.rpcUrl, seed: 5, ...options });
+async function proxyWith(
+  options: Omit<ByzantineRpcOptions, 'upstreamUrl' | 'seed'>,
+): Promise<ByzantineRpcProxy> {
+  const proxy = await createByzantineRpcProxy({ upstreamUrl: anvil.rpcUrl, seed: 5, ...options });
   proxies.push(proxy);
   return proxy;
 }
@@ -497,7 +499,7 @@ describe('broadcast', () => {
     expect(answers).toEqual([
       expect.objectContaining({
         outcome: 'UNKNOWN',
-        lied: true,
+        wrongHash: true,
         said: expect.stringMatching(/abab/) as unknown as string,
       }),
     ]);
@@ -574,7 +576,7 @@ describe('countAt and latestCount', () => {
 
   test('throws for a disputed count at a block, takes the highest latest count', async () => {
     const count = await sender.latestCount(FIRST);
-    const offBy = (by: number): Promise<LyingRpcProxy> =>
+    const offBy = (by: number): Promise<ByzantineRpcProxy> =>
       proxyWith({
         override: async (call, honest) =>
           call.method === 'eth_getTransactionCount'
@@ -598,7 +600,7 @@ describe('countAt and latestCount', () => {
 });
 
 describe('currentPrices', () => {
-  const market = (baseFee: bigint, tip: bigint): Promise<LyingRpcProxy> =>
+  const market = (baseFee: bigint, tip: bigint): Promise<ByzantineRpcProxy> =>
     proxyWith({
       override: async ({ method }) =>
         method === 'eth_feeHistory'

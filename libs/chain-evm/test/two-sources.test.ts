@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Address } from '@opentill/chain/address-codec';
 import type { ChainReader, RangeRead } from '@opentill/chain/chain-reader';
-import type { LyingRpcOptions, LyingRpcProxy, RpcFault } from '@opentill/testkit/byzantine-rpc-proxy';
-import { createLyingRpcProxy } from '@opentill/testkit/byzantine-rpc-proxy';
+import type { ByzantineRpcOptions, ByzantineRpcProxy, RpcFault } from '@opentill/testkit/byzantine-rpc-proxy';
+import { createByzantineRpcProxy } from '@opentill/testkit/byzantine-rpc-proxy';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import type { EvmNetwork, EvmReaderDeps } from '../src/reader.ts';
 import { createPatientReader } from './patient-reader.ts';
@@ -14,7 +14,7 @@ let truth: RangeRead;
 let from: number;
 let to: number;
 let payee: Address;
-let proxies: LyingRpcProxy[] = [];
+let proxies: ByzantineRpcProxy[] = [];
 
 beforeAll(async () => {
   chain = await makeEvmHarness();
@@ -36,12 +36,12 @@ afterEach(async () => {
 });
 afterAll(() => chain.stop());
 
-type Faulty = Partial<Omit<LyingRpcOptions, 'upstreamUrl'>>;
-type Override = NonNullable<LyingRpcOptions['override']>;
+type Faulty = Partial<Omit<ByzantineRpcOptions, 'upstreamUrl'>>;
+type Override = NonNullable<ByzantineRpcOptions['override']>;
 
 interface Pair {
   readonly reader: ChainReader;
-  readonly sources: readonly [LyingRpcProxy, LyingRpcProxy];
+  readonly sources: readonly [ByzantineRpcProxy, ByzantineRpcProxy];
   readonly judged: string[];
   readonly compared: string[];
   receiptCalls(): number;
@@ -53,15 +53,15 @@ async function pairOf(
   overrides: Partial<EvmNetwork> = {},
   deps: EvmReaderDeps = {},
 ): Promise<Pair> {
-  const one = await createLyingRpcProxy({ upstreamUrl: chain.url, seed: 1, ...first });
-  const two = await createLyingRpcProxy({ upstreamUrl: chain.url, seed: 2, ...second });
+  const one = await createByzantineRpcProxy({ upstreamUrl: chain.url, seed: 1, ...first });
+  const two = await createByzantineRpcProxy({ upstreamUrl: chain.url, seed: 2, ...second });
   proxies.push(one, two);
   const judged: string[] = [];
   const compared: string[] = [];
   const reader = createPatientReader(
     { ...chain.network, rpcUrls: [one.url, two.url], ...overrides },
     {
-      onJudged: ({ reason }) => judged.push(reason),
+      onDecidedByReceipts: ({ reason }) => judged.push(reason),
       onCompared: ({ outcome }) => compared.push(outcome),
       ...deps,
     },
@@ -96,7 +96,7 @@ describe('geth that rebuilds its log index', () => {
     let isRebuilding = true;
     const override: Override = (call, honest) =>
       isRebuilding ? rebuildsLogIndex(call, honest) : Promise.resolve(undefined);
-    const one = await createLyingRpcProxy({ upstreamUrl: chain.url, seed: 1, override });
+    const one = await createByzantineRpcProxy({ upstreamUrl: chain.url, seed: 1, override });
     proxies.push(one);
     const reader = createPatientReader({ ...chain.network, rpcUrls: [one.url] });
     await expect(reader.readSeen(from, to)).rejects.toMatchObject({ code: 'RPC_REFUSED', retryable: true });
@@ -205,7 +205,7 @@ describe('readVerified from two sources', () => {
         first,
         second,
         { aloneAfterSeconds: 0 },
-        { onAlone: ({ label }) => single.push(label) },
+        { onSingleSource: ({ label }) => single.push(label) },
       );
       expect(await reader.readVerified(from, to, [])).toEqual(truth);
       const well = sources[first === faulty ? 1 : 0];

@@ -16,12 +16,12 @@ export async function askAgain<T>(work: () => Promise<T>, { signal }: ReadOption
       return await work();
     } catch (error) {
       const isSlow = performance.now() - startedAt > PATIENCE_MS;
-      if (tries === TRIES || isSlow || signal?.aborted === true || !isPassing(error)) throw error;
+      if (tries === TRIES || isSlow || signal?.aborted === true || !isRetryable(error)) throw error;
     }
   }
 }
 
-function isPassing(error: unknown): boolean {
+function isRetryable(error: unknown): boolean {
   return (
     isReaderError(error, 'RPC_UNAVAILABLE') ||
     isReaderError(error, 'INCONSISTENT_ANSWER') ||

@@ -11,17 +11,24 @@ export type FateAnswer = TransactionFate | 'none' | 'unsound' | 'foreign';
 
 export type FateAccount = ReadonlyMap<TxHash, FateAnswer>;
 
-export type FateQuestion<S extends Source> = Pick<TwoSourcesQuestion<S, FateAccount>, 'ask' | 'onAlone'>;
+export type FateQuestion<S extends Source> = Pick<
+  TwoSourcesQuestion<S, FateAccount>,
+  'ask' | 'onSingleSource'
+>;
 
 export async function askFates<S extends Source>(
   sources: Sources<S>,
   own: readonly OwnTransaction[],
-  { ask, onAlone }: FateQuestion<S>,
-  { byOneSource = false, atHeight, neverAlone, ...options }: FateOptions,
+  { ask, onSingleSource }: FateQuestion<S>,
+  { byOneSource = false, atHeight, requireTwoSources, ...options }: FateOptions,
 ): Promise<FatesRead> {
   if (own.length === 0) return { fates: [], disputed: [] };
   if (byOneSource) return agreedBy(own, [await askOneSource(sources, ask, options)]);
-  const received = await askTwoSources(sources, { ask, height: atHeight, onAlone, neverAlone }, options);
+  const received = await askTwoSources(
+    sources,
+    { ask, height: atHeight, onSingleSource, requireTwoSources },
+    options,
+  );
   return agreedBy(
     own,
     received.flatMap((one) => (one === undefined ? [] : [one.answer])),

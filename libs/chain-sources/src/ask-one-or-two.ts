@@ -9,14 +9,14 @@ const WANTED = 2;
  * Replaces sources that fail; one answer is enough if no other comes. For questions that credit no money: the caller
  * resolves a dispute conservatively, and `isOpen` may request a further answer.
  */
-export async function askWitnesses<S extends Source, T>(
-  sources: Pick<Sources<S>, 'witnesses' | 'noteFault'>,
+export async function askOneOrTwo<S extends Source, T>(
+  sources: Pick<Sources<S>, 'quorumSources' | 'noteFault'>,
   ask: (source: S) => Promise<T>,
   options: ReadOptions,
   isOpen: (received: readonly T[]) => boolean = () => false,
 ): Promise<readonly T[]> {
   const received: T[] = [];
-  const left = [...sources.witnesses()];
+  const left = [...sources.quorumSources()];
   let failure: unknown;
   while ((received.length < WANTED || isOpen(received)) && left.length > 0) {
     const asked = left.splice(0, Math.max(1, WANTED - received.length));

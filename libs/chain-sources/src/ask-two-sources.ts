@@ -6,7 +6,7 @@ import { isFailoverError } from './is-failover-error.ts';
 import type { Source } from './source.ts';
 import type { Sources } from './sources.ts';
 
-export interface Said<S extends Source, T> {
+export interface SourceAnswer<S extends Source, T> {
   readonly source: S;
   readonly answer: T;
 }
@@ -15,20 +15,20 @@ export interface TwoSourcesQuestion<S extends Source, T> {
   readonly ask: (source: S, options: ReadOptions) => Promise<T>;
   /** The highest block that the question concerns. */
   readonly height: number | undefined;
-  readonly onAlone: (source: S) => void;
+  readonly onSingleSource: (source: S) => void;
   /** Accepts a single source only where no other is configured. @default false */
-  readonly neverAlone?: boolean | undefined;
+  readonly requireTwoSources?: boolean | undefined;
 }
 
 /** Replaces sources that fail. Returns a single answer only where `acceptsSingle` permits it. */
 export async function askTwoSources<S extends Source, T>(
   sources: Sources<S>,
-  { ask, height, onAlone, neverAlone = false }: TwoSourcesQuestion<S, T>,
+  { ask, height, onSingleSource, requireTwoSources = false }: TwoSourcesQuestion<S, T>,
   options: ReadOptions,
-): Promise<readonly [Said<S, T>, Said<S, T> | undefined]> {
+): Promise<readonly [SourceAnswer<S, T>, SourceAnswer<S, T> | undefined]> {
   const acceptsSingle = (source: S): boolean =>
-    neverAlone ? sources.all().length === 1 : sources.acceptsSingle(source);
-  const received: Said<S, T>[] = [];
+    requireTwoSources ? sources.all().length === 1 : sources.acceptsSingle(source);
+  const received: SourceAnswer<S, T>[] = [];
   const failures = new Map<S, unknown>();
   for (;;) {
     const [first, second] = received;
@@ -37,7 +37,7 @@ export async function askTwoSources<S extends Source, T>(
     const [only] = asked;
     if (first !== undefined && only === undefined) {
       if (!acceptsSingle(first.source)) throw noSecondSource(sources, failures);
-      if (sources.all().length > 1) onAlone(first.source);
+      if (sources.all().length > 1) onSingleSource(first.source);
       return [first, undefined];
     }
     if (only === undefined) throw [...failures.values()][0];
@@ -59,7 +59,7 @@ function nextOf<S extends Source>(
   first: S | undefined,
   failures: ReadonlyMap<S, unknown>,
 ): readonly S[] {
-  const left = sources.witnesses().filter((source) => source !== first && !failures.has(source));
+  const left = sources.quorumSources().filter((source) => source !== first && !failures.has(source));
   if (first !== undefined) return pairOf([first, ...left]).slice(1);
   return pairOf(left);
 }

@@ -5,7 +5,7 @@ import type { RateLimiter } from './rate-limiter.ts';
 import { RETRY_AFTER_MS_MAX } from './rate-limiter.ts';
 import type { AskOptions } from './source.ts';
 
-export interface Turn {
+export interface AdmittedCalls {
   readonly options: AskOptions;
   /** Moment by `performance.now()`; extended by the limiter's waiting time. */
   readonly deadline: { atMs: number };
@@ -13,7 +13,7 @@ export interface Turn {
   readonly patienceMs: number;
 }
 
-export interface TurnDeps {
+export interface AdmissionDeps {
   readonly endpoint: string;
   readonly limiter: RateLimiter;
   readonly timeoutMs: number;
@@ -23,11 +23,11 @@ export interface TurnDeps {
  * Admits `count` calls and sets their deadline. RPC_RATE_LIMITED if they would start too late or, if hurried, end too
  * late.
  */
-export function beginTurn(
-  { endpoint, limiter, timeoutMs }: TurnDeps,
+export function admitCalls(
+  { endpoint, limiter, timeoutMs }: AdmissionDeps,
   count: number,
   options: AskOptions,
-): Turn {
+): AdmittedCalls {
   const turnMs = limiter.waitMs();
   const allMs = limiter.estimateMs(count);
   if (turnMs > timeoutMs) throw notLetThrough(endpoint, turnMs);
@@ -35,10 +35,10 @@ export function beginTurn(
   return { options, deadline: { atMs: performance.now() + timeoutMs }, patienceMs: allMs + timeoutMs };
 }
 
-export async function takeTurn(
-  { limiter, timeoutMs, endpoint }: TurnDeps,
+export async function awaitRateLimit(
+  { limiter, timeoutMs, endpoint }: AdmissionDeps,
   count: number,
-  turn: Turn,
+  turn: AdmittedCalls,
 ): Promise<void> {
   const { signal } = turn.options;
   const admission = limiter.admit(count, turn.patienceMs);

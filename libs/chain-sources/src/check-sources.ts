@@ -4,7 +4,7 @@ import type { Source } from './source.ts';
 import type { Sources } from './sources.ts';
 
 /** `Lack`: additional kinds of the family. */
-export interface SourceFinding<Lack extends string = never> {
+export interface SourceDefect<Lack extends string = never> {
   readonly source: string;
   readonly kind:
     | Lack
@@ -22,7 +22,7 @@ export interface SourceFinding<Lack extends string = never> {
 export async function checkSources<S extends Source>(
   sources: Pick<Sources<S>, 'all' | 'exclude'>,
   check: (source: S, options: ReadOptions) => Promise<void>,
-  onFinding: (finding: SourceFinding) => void,
+  onFinding: (finding: SourceDefect) => void,
   options: ReadOptions,
 ): Promise<void> {
   const checks = await Promise.all(

@@ -20,7 +20,7 @@ export interface Ranking<S extends Source> {
    * Answers count where two must agree. Includes lagging sources, which may have the block in question, and one that
    * reported another chain, after its rest: it must report the right chain first.
    */
-  witnesses(): readonly SourceEntry<S>[];
+  quorumSources(): readonly SourceEntry<S>[];
 }
 
 export interface RankingDeps<S extends Source> {
@@ -87,7 +87,7 @@ export function createRanking<S extends Source>({
     troubleOf,
     ranked: () => sorted().map(({ entry }) => entry),
     usable: () => fitOrAll((trouble) => trouble === null),
-    witnesses: () =>
+    quorumSources: () =>
       fitOrAll(
         (trouble, { record }) =>
           trouble === null ||

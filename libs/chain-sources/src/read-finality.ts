@@ -29,7 +29,7 @@ export interface FinalityDeps<S extends Source> {
   readonly nowMs: () => number;
   readonly epochSeconds: () => number;
   readonly onLag: (lag: FinalityLag) => void;
-  readonly onAlone: (source: S) => void;
+  readonly onSingleSource: (source: S) => void;
 }
 
 /**
@@ -49,7 +49,7 @@ export function createFinalityReader<S extends Source>(
   const laggingSinceMs = new Map<S, number>();
 
   return async (options) => {
-    const question = { ask: deps.readFinalized, height: undefined, onAlone: deps.onAlone };
+    const question = { ask: deps.readFinalized, height: undefined, onSingleSource: deps.onSingleSource };
     const [{ answer: first }, other] = await askTwoSources(sources, question, options);
     if (other === undefined) return first.height;
     const [lower, higher] =

@@ -1,17 +1,17 @@
 import { expect, test } from 'vitest';
-import type { Said } from './ask-two-sources.ts';
+import type { SourceAnswer } from './ask-two-sources.ts';
 import type { Source } from './source.ts';
-import { whoCounts } from './select-quorum.ts';
+import { selectQuorum } from './select-quorum.ts';
 
 const sourceOf = (label: string): Source => ({ label, waitMs: () => 0 });
 const [one, other] = [sourceOf('one'), sourceOf('other')];
-const received: readonly Said<Source, number>[] = [
+const received: readonly SourceAnswer<Source, number>[] = [
   { source: one, answer: 1 },
   { source: other, answer: 2 },
 ];
 
 function count(
-  answers: readonly Said<Source, number>[],
+  answers: readonly SourceAnswer<Source, number>[],
   accepted: readonly Source[],
   all: readonly Source[] = [one, other],
 ): readonly [counted: readonly number[], notified: readonly Source[]] {
@@ -21,7 +21,7 @@ function count(
     retryInMs: () => undefined,
     acceptsSingle: (source: Source) => accepted.includes(source),
   };
-  return [whoCounts(sources, answers, (source) => notified.push(source)), notified];
+  return [selectQuorum(sources, answers, (source) => notified.push(source)), notified];
 }
 
 test('counts both of two answers, and a single one only when accepted', () => {

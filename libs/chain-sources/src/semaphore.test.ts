@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { createPlaces, type Places } from './semaphore.ts';
+import { createSemaphore, type Semaphore } from './semaphore.ts';
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 function enter(
-  places: Places,
+  places: Semaphore,
   name: string,
   entered: string[],
   signal?: AbortSignal,
@@ -19,7 +19,7 @@ function enter(
 }
 
 test('admits a limited number at once and the others in order of arrival', async () => {
-  const [places, entered]: [Places, string[]] = [createPlaces(2), []];
+  const [places, entered]: [Semaphore, string[]] = [createSemaphore(2), []];
   const all = ['a', 'b', 'c', 'd', 'e'].map((name) => enter(places, name, entered));
   await settled();
   expect(entered).toEqual(['a', 'b']);
@@ -35,7 +35,7 @@ test('admits a limited number at once and the others in order of arrival', async
 });
 
 test('passes the turn of an aborted waiter to the next one', async () => {
-  const [places, entered]: [Places, string[]] = [createPlaces(1), []];
+  const [places, entered]: [Semaphore, string[]] = [createSemaphore(1), []];
   const leaving = await enter(places, 'a', entered);
   const abort = new AbortController();
   const gone = enter(places, 'b', entered, abort.signal);
@@ -50,7 +50,7 @@ test('passes the turn of an aborted waiter to the next one', async () => {
 });
 
 test('admits a caller of several places before later callers', async () => {
-  const [places, entered]: [Places, string[]] = [createPlaces(3), []];
+  const [places, entered]: [Semaphore, string[]] = [createSemaphore(3), []];
   const one = await enter(places, 'one', entered);
   const two = await enter(places, 'two', entered, undefined, 2);
   const abort = new AbortController();

@@ -1,7 +1,7 @@
 import { readerError } from '@opentill/chain/reader-error';
 
 /** A fair semaphore: callers are admitted in order of arrival. */
-export interface Places {
+export interface Semaphore {
   /** Returns the function that releases the places. READ_ABORTED when the signal aborts first. */
   take(signal: AbortSignal | undefined, places?: number): Promise<() => void>;
 }
@@ -11,7 +11,7 @@ interface Waiting {
   readonly enter: () => void;
 }
 
-export function createPlaces(count: number): Places {
+export function createSemaphore(count: number): Semaphore {
   let free = count;
   const waiting = new Set<Waiting>();
 

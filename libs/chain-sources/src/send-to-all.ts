@@ -12,24 +12,24 @@ import type { Sources } from './sources.ts';
 
 export type SentExpiring = Pick<SignedExpiring, 'txHash' | 'raw'>;
 
-export interface SaidToSending {
+export interface SendReply {
   readonly outcome: ExpiringSendOutcome;
   /** The node's message when it did not accept the transaction. */
   readonly said?: string;
   /** The node returned the hash of another transaction. */
-  readonly lied?: true;
+  readonly wrongHash?: true;
   readonly fault?: ReaderErrorCode;
 }
 
-export interface SendAnswer extends SaidToSending {
+export interface SendAnswer extends SendReply {
   readonly source: string;
   readonly txHash: TxHash;
 }
 
 export interface SendingToAll<S extends Source> {
-  readonly sources: Pick<Sources<S>, 'witnesses'>;
+  readonly sources: Pick<Sources<S>, 'quorumSources'>;
   /** Never throws: an unanswered transaction is UNKNOWN. */
-  readonly send: (source: S, sent: SentExpiring, options: ReadOptions) => Promise<SaidToSending>;
+  readonly send: (source: S, sent: SentExpiring, options: ReadOptions) => Promise<SendReply>;
   readonly atOnce: number;
   readonly onAnswer: (answer: SendAnswer) => void;
   /** Limit for all transactions together. @default 20000 */
@@ -66,7 +66,7 @@ export async function sendToAll<S extends Source>(
     };
     await Promise.all(Array.from({ length: atOnce }, sendOn));
   };
-  const all = Promise.all(sources.witnesses().map(sendAll));
+  const all = Promise.all(sources.quorumSources().map(sendAll));
   await Promise.race([all, settled.promise, ended(signal)]);
   const patience = new AbortController();
   await Promise.race([

@@ -81,7 +81,11 @@ test('never accepts a single source when configured as never', () => {
 test('retries a two-source question as soon as a single source is accepted', async () => {
   const { sources, living, pass } = world();
   for (let time = 0; time < 11; time += 1) pass(5_000);
-  const question = { ask: () => Promise.resolve('the same'), height: undefined, onAlone: () => undefined };
+  const question = {
+    ask: () => Promise.resolve('the same'),
+    height: undefined,
+    onSingleSource: () => undefined,
+  };
   const remainingMs = AFTER_MS - 55_000;
   await expect(askTwoSources(sources, question, {})).rejects.toMatchObject({
     code: 'RPC_UNAVAILABLE',

@@ -8,8 +8,8 @@ export interface SingleSourceRule<S extends Source> {
   /** Moment by `nowMs`; undefined while the source answers. */
   failingSinceMs(entry: SourceEntry<S>): number | undefined;
   /** All others have failed for long enough while this one answered. False without other sources. */
-  isAlone(entry: SourceEntry<S>): boolean;
-  /** Time until `isAlone`, if the others keep failing and this one does not; undefined while another one answers. */
+  isSingleSource(entry: SourceEntry<S>): boolean;
+  /** Time until `isSingleSource`, if the others keep failing and this one does not; undefined while another one answers. */
   acceptedInMs(entry: SourceEntry<S>): number | undefined;
 }
 
@@ -53,5 +53,5 @@ export function createSingleSourceRule<S extends Source>({
     return Math.max(0, afterMs - answeredMs);
   }
 
-  return { failingSinceMs, acceptedInMs, isAlone: (entry) => acceptedInMs(entry) === 0 };
+  return { failingSinceMs, acceptedInMs, isSingleSource: (entry) => acceptedInMs(entry) === 0 };
 }

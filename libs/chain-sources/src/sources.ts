@@ -36,7 +36,7 @@ export interface Sources<S extends Source> {
    */
   usable(): readonly S[];
   /** Best first: the usable ones and lagging ones, which may have the block. Never empty. */
-  witnesses(): readonly S[];
+  quorumSources(): readonly S[];
   /**
    * A single answer suffices: no other source is configured, or every other has given no usable answer for
    * `aloneAfterSeconds` while this one did.
@@ -117,8 +117,8 @@ export function createSources<S extends Source>(config: SourcesConfig<S>): Sourc
       return runRanked(ranking.ranked(), budget, work, options);
     },
     usable: () => ranking.usable().map(({ source }) => source),
-    witnesses: () => ranking.witnesses().map(({ source }) => source),
-    acceptsSingle: (source) => entries.length === 1 || rule.isAlone(known(source)),
+    quorumSources: () => ranking.quorumSources().map(({ source }) => source),
+    acceptsSingle: (source) => entries.length === 1 || rule.isSingleSource(known(source)),
     retryInMs() {
       const rests = entries.flatMap(({ record, excludedSinceMs }) =>
         excludedSinceMs === undefined && record.failingSinceMs() !== undefined
@@ -152,7 +152,7 @@ export function createSources<S extends Source>(config: SourcesConfig<S>): Sourc
       entries.map((entry) => ({
         ...plainHealthOf(entry, ranking.troubleOf(entry)),
         failingSinceSeconds: epochSecondsOf(rule.failingSinceMs(entry), epochMs() - nowMs()),
-        isAlone: rule.isAlone(entry),
+        isSingleSource: rule.isSingleSource(entry),
         headLagBlocks: heads.lagBlocks(entry.place),
       })),
   };
@@ -161,7 +161,7 @@ export function createSources<S extends Source>(config: SourcesConfig<S>): Sourc
 function plainHealthOf<S extends Source>(
   { place, source, record }: SourceEntry<S>,
   trouble: SourceHealth['trouble'],
-): Omit<SourceHealth, 'failingSinceSeconds' | 'isAlone' | 'headLagBlocks'> {
+): Omit<SourceHealth, 'failingSinceSeconds' | 'isSingleSource' | 'headLagBlocks'> {
   const [score, lastErrorCode] = [record.score(), record.lastErrorCode()];
   return { place, label: source.label, usable: trouble === null, trouble, score, lastErrorCode };
 }

@@ -1,7 +1,7 @@
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { isReaderError, readerError } from '@opentill/chain/reader-error';
 import type { TokenContract } from '@opentill/chain/transfer';
-import { checkSources, type SourceFinding as FoundInSource } from '@opentill/chain-sources/check-sources';
+import { checkSources, type SourceDefect as FoundInSource } from '@opentill/chain-sources/check-sources';
 import { lacksBalanceChanges } from './lacks-balance-changes.ts';
 import { readCheckpoints } from './read-checkpoints.ts';
 import type { Reading } from './reading.ts';
@@ -14,12 +14,12 @@ export type SourceLack =
   /** Without another source no payment is seen. */
   | 'BALANCE_CHANGES_MISSING';
 
-export type SourceFinding = FoundInSource<SourceLack>;
+export type SourceDefect = FoundInSource<SourceLack>;
 
 export interface NetworkCheck {
   readonly reading: Reading;
   readonly tokens: readonly { readonly coinType: TokenContract; readonly decimals: number }[];
-  readonly onFinding: (finding: SourceFinding) => void;
+  readonly onFinding: (finding: SourceDefect) => void;
 }
 
 const LOOKED_AT = 8;

@@ -57,7 +57,7 @@ async function readEvidences(
     return evidence;
   };
   if (byOneSource) return [await sources.run((source, own) => ask(source, own), { ...options, hedge: true })];
-  const question = { ask, height: Math.max(...heights), onAlone: reading.onAlone };
+  const question = { ask, height: Math.max(...heights), onSingleSource: reading.onSingleSource };
   const answers = await askTwoSources(sources, question, options);
   return answers.flatMap((one) => (one === undefined ? [] : [one.answer]));
 }

@@ -13,14 +13,14 @@ import type { Reading } from './reading.ts';
 import type { SuiSource, SuiSources } from './sui-sources.ts';
 
 export async function readFates(
-  reading: Pick<Reading, 'onAlone' | 'tailOf'>,
+  reading: Pick<Reading, 'onSingleSource' | 'tailOf'>,
   sources: SuiSources,
   own: readonly OwnTransaction[],
   options: FateOptions,
 ): Promise<FatesRead> {
   const ask = (source: SuiSource, askOptions: ReadOptions): Promise<FateAccount> =>
     readAccount(reading, sources, source, { own, atHeight: options.atHeight }, askOptions);
-  return askFates(sources, own, { ask, onAlone: reading.onAlone }, options);
+  return askFates(sources, own, { ask, onSingleSource: reading.onSingleSource }, options);
 }
 
 /** Asks for the head first: a node that had the checkpoint then knows all transactions up to it. */

@@ -30,7 +30,7 @@ const CALLS_AT_ONCE = 16;
 export function createSuiStateReader(network: SuiSourcesNetwork, deps: SuiSourcesDeps = {}): SuiStateReader {
   const sources = createSuiSources(network, deps);
   // The scanner's reader raises the alarm single-source.
-  const question = { height: undefined, onAlone: () => undefined };
+  const question = { height: undefined, onSingleSource: () => undefined };
   return {
     async balances(holdings, options = {}) {
       const ask = (source: SuiSource, own: ReadOptions): Promise<readonly bigint[]> =>

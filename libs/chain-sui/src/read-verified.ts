@@ -1,7 +1,7 @@
 import type { RangeRead, ReadOptions } from '@opentill/chain/chain-reader';
 import { readerError } from '@opentill/chain/reader-error';
 import { askAgain } from '@opentill/chain-sources/ask-again';
-import type { Said } from '@opentill/chain-sources/ask-two-sources';
+import type { SourceAnswer } from '@opentill/chain-sources/ask-two-sources';
 import { askTwoSources } from '@opentill/chain-sources/ask-two-sources';
 import { actorsOf, transfersOf } from './checkpoint-transfers.ts';
 import type { BalanceChange, SuiCheckpoint, SuiTransaction } from './decode-checkpoint.ts';
@@ -30,7 +30,7 @@ export async function readVerifiedCheckpoints(
       throw error;
     }
   };
-  const question = { ask, height: range.to, onAlone: reading.onAlone };
+  const question = { ask, height: range.to, onSingleSource: reading.onSingleSource };
   const [first, second] = await askTwoSources(sources, question, options);
   sources.noteCompleteness(first.source, true);
   const checkpoints =
@@ -60,8 +60,8 @@ const ASKED_AGAIN = 3;
 async function agreedCheckpoints(
   reading: Reading,
   sources: SuiSources,
-  first: Said<SuiSource, SourceCheckpoints>,
-  second: Said<SuiSource, SourceCheckpoints>,
+  first: SourceAnswer<SuiSource, SourceCheckpoints>,
+  second: SourceAnswer<SuiSource, SourceCheckpoints>,
   options: ReadOptions,
 ): Promise<SourceCheckpoints> {
   sources.noteCompleteness(second.source, true);

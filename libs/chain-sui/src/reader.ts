@@ -4,11 +4,11 @@ import { isReaderError, readerError } from '@opentill/chain/reader-error';
 import type { TokenContract } from '@opentill/chain/transfer';
 import type { Finalized, FinalityLag } from '@opentill/chain-sources/read-finality';
 import { createFinalityReader } from '@opentill/chain-sources/read-finality';
-import { vouchForBlock } from '@opentill/chain-sources/confirm-block';
-import { createAloneTeller, type AloneSource } from '@opentill/chain-sources/single-source';
+import { confirmBlockAtSources } from '@opentill/chain-sources/confirm-block';
+import { createSingleSourceNotifier, type SingleSource } from '@opentill/chain-sources/single-source';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { createCheckpointsPerCall } from './checkpoints-per-call.ts';
-import type { SourceFinding } from './check-network.ts';
+import type { SourceDefect } from './check-network.ts';
 import { checkNetwork } from './check-network.ts';
 import type { CheckpointTail } from './checkpoint-tail.ts';
 import { createCheckpointTail } from './checkpoint-tail.ts';
@@ -35,10 +35,10 @@ export interface SuiReaderDeps extends Omit<SuiSourcesDeps, 'shownHead'> {
   /** FORKED and CONTENTS_DIFFER stop verification: raise an alarm. */
   readonly onCompared?: (comparison: SourceComparison) => void;
   /** Raise an alarm. Called at each read that accepted a single source of several. */
-  readonly onAlone?: (alone: AloneSource) => void;
+  readonly onSingleSource?: (alone: SingleSource) => void;
   /** Raise an alarm: a source's newest checkpoint is far behind another's and is ignored. */
   readonly onFinalityLag?: (lag: FinalityLag) => void;
-  readonly onFinding?: (finding: SourceFinding) => void;
+  readonly onFinding?: (finding: SourceDefect) => void;
 }
 
 const FINALITY_STALE_SECONDS = 60;
@@ -78,7 +78,7 @@ export function createSuiReader(network: SuiNetwork, deps: SuiReaderDeps = {}): 
     nowMs,
     epochSeconds: () => (deps.epochMs ?? Date.now)() / 1_000,
     onLag: deps.onFinalityLag ?? ignore,
-    onAlone: reading.onAlone,
+    onSingleSource: reading.onSingleSource,
   });
   const check = { reading, tokens, onFinding: deps.onFinding ?? ignore };
 
@@ -102,14 +102,18 @@ export function createSuiReader(network: SuiNetwork, deps: SuiReaderDeps = {}): 
       readRange(reading, { from, to }, (range) => readVerifiedCheckpoints(reading, sources, range, options)),
     confirmTransfers: (candidates, options = {}) => confirmTransfers(reading, sources, candidates, options),
     readFates: (own, options = {}) => readFates(reading, sources, own, options),
-    vouch: (block, options = {}) => {
+    confirmBlock: (block, options = {}) => {
       const onForked = (labels: readonly [string, string], height: number): void =>
         reading.onCompared({ outcome: 'FORKED', sources: labels, height });
       const readHash = (source: SuiSource, height: number, own: ReadOptions): Promise<BlockHash> =>
         hashAt(reading, source, height, own);
-      return vouchForBlock({ sources, readHash, onAlone: reading.onAlone, onForked }, block, options);
+      return confirmBlockAtSources(
+        { sources, readHash, onSingleSource: reading.onSingleSource, onForked },
+        block,
+        options,
+      );
     },
-    committees: createCommitteeReader(sources, reading.onAlone),
+    committees: createCommitteeReader(sources, reading.onSingleSource),
     subscribeHeads: (onHead, signal) => subscribeHeads(sources, tails, onHead, signal),
     sources: () => sources.health(),
   };
@@ -149,7 +153,7 @@ function readingOf(
       return tail;
     },
     onCompared: deps.onCompared ?? ignore,
-    onAlone: createAloneTeller(sources, deps.onAlone),
+    onSingleSource: createSingleSourceNotifier(sources, deps.onSingleSource),
   };
 }
 

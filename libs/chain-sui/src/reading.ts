@@ -31,7 +31,7 @@ export interface Reading {
   readonly lookedBack: WeakMap<SuiSource, { readonly height: number; readonly downTo: number }>;
   readonly proofs: WeakMap<CandidateTransfer, Proof>;
   readonly onCompared: (comparison: SourceComparison) => void;
-  readonly onAlone: (source: { readonly label: string }) => void;
+  readonly onSingleSource: (source: { readonly label: string }) => void;
 }
 
 /** Balance changes are the only evidence for a transfer. `isVerified`: read from as many sources as must agree. */

@@ -3,8 +3,8 @@ import type { ReaderErrorCode } from '@opentill/chain/reader-error';
 import { isReaderError, readerError } from '@opentill/chain/reader-error';
 import { createRateLimiter } from '@opentill/chain-sources/rate-limiter';
 import type { AskOptions } from '@opentill/chain-sources/source';
-import type { Turn, TurnDeps } from '@opentill/chain-sources/await-rate-limit';
-import { beginTurn, noteComplaint, takeTurn } from '@opentill/chain-sources/await-rate-limit';
+import type { AdmittedCalls, AdmissionDeps } from '@opentill/chain-sources/await-rate-limit';
+import { admitCalls, noteComplaint, awaitRateLimit } from '@opentill/chain-sources/await-rate-limit';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { createListCheckpointBytes, type ListCheckpointBytes } from './list-checkpoint-bytes.ts';
 import type { OpenPostGrpc, Traffic } from './post-grpc.ts';
@@ -99,14 +99,14 @@ export function createSuiClient(config: SuiClientConfig): SuiClient {
   };
   let identifiedUntilMs = -Infinity;
 
-  async function exchange<T>(question: SuiQuestion<T>, turn: Turn): Promise<T> {
+  async function exchange<T>(question: SuiQuestion<T>, turn: AdmittedCalls): Promise<T> {
     const { value, traffic } = await exchangeOnce(asking, question, turn);
     // A new connection may lead to another node. Nodes that name their chain in each answer are checked already.
     if (traffic.newConnection && traffic.chainId === undefined) identifiedUntilMs = -Infinity;
     return value;
   }
 
-  async function identify(turn: Turn): Promise<void> {
+  async function identify(turn: AdmittedCalls): Promise<void> {
     const { response } = await exchange(({ ledger }, call) => ledger.getServiceInfo({}, call), turn);
     if (response.chainId === undefined)
       throw readerError('INCONSISTENT_ANSWER', 'the node does not report its chain', { endpoint });
@@ -119,7 +119,7 @@ export function createSuiClient(config: SuiClientConfig): SuiClient {
     waitMs: limiter.waitMs,
     async ask(question, options = {}) {
       try {
-        const turn = beginTurn(turns, 1, options);
+        const turn = admitCalls(turns, 1, options);
         if (performance.now() >= identifiedUntilMs) await identify(turn);
         const value = await exchange(question, turn);
         if (performance.now() >= identifiedUntilMs) await identify(turn);
@@ -131,15 +131,15 @@ export function createSuiClient(config: SuiClientConfig): SuiClient {
       }
     },
     async follow(following) {
-      const turn = beginTurn(turns, 1, { signal: following.signal });
+      const turn = admitCalls(turns, 1, { signal: following.signal });
       await identify(turn);
-      await takeTurn(turns, 1, turn);
+      await awaitRateLimit(turns, 1, turn);
       return followOnce(asking, following);
     },
   };
 }
 
-interface Asking extends TurnDeps {
+interface Asking extends AdmissionDeps {
   readonly services: SuiServices;
   readonly openPost: OpenPostGrpc;
   readonly genesisId: string;
@@ -154,10 +154,10 @@ function checkChain({ genesisId, endpoint }: Asking, named: string | undefined):
 async function exchangeOnce<T>(
   asking: Asking,
   question: SuiQuestion<T>,
-  turn: Turn,
+  turn: AdmittedCalls,
 ): Promise<{ readonly value: T; readonly traffic: Traffic }> {
   const { endpoint, limiter, services, onExchange } = asking;
-  await takeTurn(asking, 1, turn);
+  await awaitRateLimit(asking, 1, turn);
   const { signal } = turn.options;
   const startedAt = performance.now();
   const timeout = AbortSignal.timeout(Math.max(1, Math.ceil(turn.deadline.atMs - startedAt)));

@@ -7,7 +7,7 @@ import type { SourceNotes } from '@opentill/chain-sources/source-entry';
 import type { Sources } from '@opentill/chain-sources/sources';
 import { createSources } from '@opentill/chain-sources/sources';
 import type { ShownHead } from '@opentill/chain-sources/watch-heads';
-import { createPlaces } from '@opentill/chain-sources/semaphore';
+import { createSemaphore } from '@opentill/chain-sources/semaphore';
 import type { SuiClient, SuiExchange } from './sui-client.ts';
 import { createSuiClient } from './sui-client.ts';
 
@@ -83,7 +83,7 @@ function createSuiSource(
   const client = createClient(({ outcome, durationMs, answerBytes }) => {
     if (outcome === 'OK') notes.noteLatency(durationMs, answerBytes);
   });
-  const places = createPlaces(MUCH_AT_ONCE);
+  const places = createSemaphore(MUCH_AT_ONCE);
   const ask: SuiClient['ask'] = async (question, options) => {
     try {
       const value = await client.ask(question, options);

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { TokenContract } from '@opentill/chain/transfer';
 import { createSuiStateReader } from '../src/read-state.ts';
-import type { SourceFinding } from '../src/check-network.ts';
+import type { SourceDefect } from '../src/check-network.ts';
 import { createSuiReader } from '../src/reader.ts';
 import { makeSuiHarness, networkOf, newAddress, type SuiHarness } from './sui-harness.ts';
 
@@ -25,7 +25,7 @@ describe('checkNetwork', () => {
     await expect(reader.checkNetwork()).rejects.toMatchObject({ code: 'WRONG_CHAIN', retryable: false });
     const other = await makeSuiHarness({}, {}, { seed: 'another chain' });
     try {
-      const findings: SourceFinding[] = [];
+      const findings: SourceDefect[] = [];
       const rpcUrls = [other.devnet.url, chain.devnet.url];
       const both = createSuiReader(
         { ...chain.network, rpcUrls },
@@ -57,7 +57,7 @@ describe('checkNetwork', () => {
     chain = await makeSuiHarness();
     await paid(1);
     chain.devnet.control.fault({ kind: 'no-balance-changes' });
-    const findings: SourceFinding[] = [];
+    const findings: SourceDefect[] = [];
     const reader = createSuiReader(chain.network, { onFinding: (finding) => findings.push(finding) });
     await reader.checkNetwork();
     expect(findings).toMatchObject([{ kind: 'BALANCE_CHANGES_MISSING' }]);

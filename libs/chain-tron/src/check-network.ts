@@ -1,7 +1,7 @@
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { isReaderError, readerError } from '@opentill/chain/reader-error';
 import type { TokenContract } from '@opentill/chain/transfer';
-import { checkSources, type SourceFinding as FoundInSource } from '@opentill/chain-sources/check-sources';
+import { checkSources, type SourceDefect as FoundInSource } from '@opentill/chain-sources/check-sources';
 import { listIn, objectIn } from './node-value.ts';
 import type { TronCall } from './tron-client.ts';
 import type { TronSource, TronSources } from './tron-sources.ts';
@@ -13,7 +13,7 @@ export type SourceLack =
   /** No `/walletsolidity` (see `solidityUrls`). Without another source no payment is credited. */
   | 'SOLID_MISSING';
 
-export type SourceFinding = FoundInSource<SourceLack>;
+export type SourceDefect = FoundInSource<SourceLack>;
 
 export interface NetworkCheck {
   readonly tokens: readonly {
@@ -21,7 +21,7 @@ export interface NetworkCheck {
     readonly hex: string;
     readonly decimals: number;
   }[];
-  readonly onFinding: (finding: SourceFinding) => void;
+  readonly onFinding: (finding: SourceDefect) => void;
 }
 
 const WORD = /^[0-9a-f]{64}$/;

@@ -94,7 +94,11 @@ async function readFromSources(
       hedge: true,
     });
   const height = Math.max(...candidates.map(({ blockHeight }) => blockHeight));
-  const answers = await askTwoSources(sources, { ask, height, onAlone: reading.onAlone }, options);
+  const answers = await askTwoSources(
+    sources,
+    { ask, height, onSingleSource: reading.onSingleSource },
+    options,
+  );
   return answers.flatMap((one) => (one === undefined ? [] : [{ source: one.source, evidences: one.answer }]));
 }
 

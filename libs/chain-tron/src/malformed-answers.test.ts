@@ -46,7 +46,7 @@ const READING = {
   tokens: new Map([['499b6ecbd61fe1eea03e68261233aad66f383b82', TOKEN]]),
   native: true,
   onCompared: () => undefined,
-  onAlone: () => undefined,
+  onSingleSource: () => undefined,
 } as const;
 
 const says = (answer: unknown) => ({ call: () => Promise.resolve(answer) });

@@ -14,14 +14,14 @@ import type { TronSource, TronSources } from './tron-sources.ts';
 import { readHeader } from './tron-sources.ts';
 
 export async function readFates(
-  { onAlone }: Pick<Reading, 'onAlone'>,
+  { onSingleSource }: Pick<Reading, 'onSingleSource'>,
   sources: TronSources,
   own: readonly OwnTransaction[],
   options: FateOptions,
 ): Promise<FatesRead> {
   const ask = (source: TronSource, askOptions: ReadOptions): Promise<FateAccount> =>
     readAccount(sources, source, own, options.atHeight, askOptions);
-  return askFates(sources, own, { ask, onAlone }, options);
+  return askFates(sources, own, { ask, onSingleSource }, options);
 }
 
 /** Asks for the head first: a node that had the block then knows all transactions up to it. */

@@ -54,7 +54,7 @@ export function createTronStateReader(
         {
           ask: (source, own) => readSource(source, holdings, own),
           height: undefined,
-          onAlone: () => undefined, // the scanner's reader raises the alarm
+          onSingleSource: () => undefined, // the scanner's reader raises the alarm
         },
         options,
       );

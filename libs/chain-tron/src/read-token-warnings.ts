@@ -18,7 +18,7 @@ const TRUE_WORD = '1'.padStart(64, '0');
 const CALLER = addressOfShortHex('0'.repeat(40)) as Address;
 
 export async function readTokenWarnings(
-  { tokens, onAlone }: Pick<Reading, 'tokens' | 'onAlone'>,
+  { tokens, onSingleSource }: Pick<Reading, 'tokens' | 'onSingleSource'>,
   sources: TronSources,
   options: ReadOptions,
 ): Promise<readonly TokenWarning[]> {
@@ -27,7 +27,7 @@ export async function readTokenWarnings(
     for (const contract of tokens.values()) warnings.push(...(await warningsOf(source, contract, own)));
     return warnings;
   };
-  const answers = await askTwoSources(sources, { ask, height: undefined, onAlone }, options);
+  const answers = await askTwoSources(sources, { ask, height: undefined, onSingleSource }, options);
   const [first, second] = answers.map((one) => one?.answer);
   return (first ?? []).filter((one) => second === undefined || second.some((other) => isSame(one, other)));
 }

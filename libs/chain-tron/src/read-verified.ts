@@ -1,7 +1,7 @@
 import type { RangeRead, ReadOptions } from '@opentill/chain/chain-reader';
 import { isReaderError, readerError } from '@opentill/chain/reader-error';
 import { askAgain } from '@opentill/chain-sources/ask-again';
-import type { Said } from '@opentill/chain-sources/ask-two-sources';
+import type { SourceAnswer } from '@opentill/chain-sources/ask-two-sources';
 import { askTwoSources } from '@opentill/chain-sources/ask-two-sources';
 import { retryRead, createRetryBudget } from './retry-read.ts';
 import { haveDifferentContents } from './compare-blocks.ts';
@@ -41,7 +41,7 @@ export async function readVerifiedBlocks(
   options: ReadOptions,
 ): Promise<RangeRead> {
   const ask = askingFor({ reading, sources, seen }, range);
-  const question = { height: range.to, onAlone: reading.onAlone };
+  const question = { height: range.to, onSingleSource: reading.onSingleSource };
   let answers = await askTwoSources(sources, { ...question, ask: ask.orRemembered }, options);
   // Asked separately, so that a source that fails now is replaced by another one.
   if (dependsOnMemory(answers))
@@ -66,7 +66,7 @@ export async function readVerifiedBlocks(
 async function blocksOfOne(
   reading: Reading,
   sources: TronSources,
-  { source, answer }: Said<TronSource, SourceBlocks>,
+  { source, answer }: SourceAnswer<TronSource, SourceBlocks>,
   range: BlockRange,
   options: ReadOptions,
 ): Promise<readonly ReadBlock[]> {
@@ -112,7 +112,10 @@ function askingFor(
   };
 }
 
-type Answers = readonly [Said<TronSource, SourceBlocks>, Said<TronSource, SourceBlocks> | undefined];
+type Answers = readonly [
+  SourceAnswer<TronSource, SourceBlocks>,
+  SourceAnswer<TronSource, SourceBlocks> | undefined,
+];
 
 /** A remembered answer counts only if a second source returns the same now. */
 function dependsOnMemory([first, second]: Answers): boolean {
@@ -192,8 +195,8 @@ export async function readBlocks(
 async function agreedBlocks(
   reading: Reading,
   sources: TronSources,
-  first: Said<TronSource, SourceBlocks>,
-  second: Said<TronSource, SourceBlocks>,
+  first: SourceAnswer<TronSource, SourceBlocks>,
+  second: SourceAnswer<TronSource, SourceBlocks>,
   options: ReadOptions,
 ): Promise<readonly ReadBlock[]> {
   sources.noteCompleteness(second.source, true);

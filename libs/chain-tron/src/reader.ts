@@ -5,11 +5,11 @@ import type { TokenContract } from '@opentill/chain/transfer';
 import { askAgain } from '@opentill/chain-sources/ask-again';
 import type { Finalized, FinalityLag } from '@opentill/chain-sources/read-finality';
 import { createFinalityReader } from '@opentill/chain-sources/read-finality';
-import { vouchForBlock } from '@opentill/chain-sources/confirm-block';
-import { createAloneTeller, type AloneSource } from '@opentill/chain-sources/single-source';
+import { confirmBlockAtSources } from '@opentill/chain-sources/confirm-block';
+import { createSingleSourceNotifier, type SingleSource } from '@opentill/chain-sources/single-source';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { hexOf, shortHexOf, tronAddressCodec } from './address-codec.ts';
-import type { SourceFinding } from './check-network.ts';
+import type { SourceDefect } from './check-network.ts';
 import { checkNetwork } from './check-network.ts';
 import { confirmTransfers } from './confirm-transfers.ts';
 import { plainHeader } from './decode-block.ts';
@@ -29,10 +29,10 @@ export interface TronReaderDeps extends TronSourcesDeps {
   /** FORKED and CONTENTS_DIFFER stop verification: raise an alarm. */
   readonly onCompared?: (comparison: SourceComparison) => void;
   /** Raise an alarm. Called at each read that accepted a single source of several. */
-  readonly onAlone?: (alone: AloneSource) => void;
+  readonly onSingleSource?: (alone: SingleSource) => void;
   /** Raise an alarm: a source's solid block is far behind another's and is ignored. */
   readonly onFinalityLag?: (lag: FinalityLag) => void;
-  readonly onFinding?: (finding: SourceFinding) => void;
+  readonly onFinding?: (finding: SourceDefect) => void;
 }
 
 const FINALITY_STALE_SECONDS = 5 * 60;
@@ -57,7 +57,7 @@ export function createTronReader(network: TronNetwork, deps: TronReaderDeps = {}
     nowMs: deps.nowMs ?? (() => performance.now()),
     epochSeconds: () => (deps.epochMs ?? Date.now)() / 1_000,
     onLag: deps.onFinalityLag ?? ignore,
-    onAlone: reading.onAlone,
+    onSingleSource: reading.onSingleSource,
   });
   const check = { tokens, onFinding: deps.onFinding ?? ignore };
 
@@ -80,10 +80,14 @@ export function createTronReader(network: TronNetwork, deps: TronReaderDeps = {}
       readRange({ from, to }, (range) => readVerifiedBlocks({ reading, sources, seen }, range, options)),
     confirmTransfers: (candidates, options = {}) => confirmTransfers(reading, sources, candidates, options),
     readFates: (own, options = {}) => readFates(reading, sources, own, options),
-    vouch: (block, options = {}) => {
+    confirmBlock: (block, options = {}) => {
       const onForked = (labels: readonly [string, string], height: number): void =>
         reading.onCompared({ outcome: 'FORKED', sources: labels, height });
-      return vouchForBlock({ sources, readHash, onAlone: reading.onAlone, onForked }, block, options);
+      return confirmBlockAtSources(
+        { sources, readHash, onSingleSource: reading.onSingleSource, onForked },
+        block,
+        options,
+      );
     },
     tokenWarnings: (options = {}) => readTokenWarnings(reading, sources, options),
     sources: () => sources.health(),
@@ -118,7 +122,7 @@ function readingOf(
     tokens: new Map(tokens.map(({ contract, shortHex }) => [shortHex, contract])),
     native: network.tokens.some(({ contract }) => contract === null),
     onCompared: deps.onCompared ?? ignore,
-    onAlone: createAloneTeller(sources, deps.onAlone),
+    onSingleSource: createSingleSourceNotifier(sources, deps.onSingleSource),
   };
 }
 

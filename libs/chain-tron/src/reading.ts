@@ -12,7 +12,7 @@ export interface Reading {
   readonly tokens: TokensByHex;
   readonly native: boolean;
   readonly onCompared: (comparison: SourceComparison) => void;
-  readonly onAlone: (source: { readonly label: string }) => void;
+  readonly onSingleSource: (source: { readonly label: string }) => void;
 }
 
 export interface SourceComparison {

@@ -24,7 +24,7 @@ const READING = {
   tokens: TOKENS,
   native: true,
   onCompared: () => undefined,
-  onAlone: () => undefined,
+  onSingleSource: () => undefined,
 } as const;
 const inconsistent = expect.objectContaining({ code: 'INCONSISTENT_ANSWER', retryable: true });
 type Raw = Record<string, unknown>;

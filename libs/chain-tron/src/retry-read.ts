@@ -50,9 +50,9 @@ export async function retryRead<T>(
     } catch (error) {
       const isMissing = isReaderError(error, 'BLOCK_NOT_FOUND');
       const isBroken = failedQuickly(error);
-      const isPassing = isMissing || isBroken || isReaderError(error, 'INCONSISTENT_ANSWER');
+      const isRetryable = isMissing || isBroken || isReaderError(error, 'INCONSISTENT_ANSWER');
       const isLast = tries >= (isMissing ? TRIES_FOR_MISSING : TRIES);
-      if (isLast || !isPassing || signal?.aborted === true) throw error;
+      if (isLast || !isRetryable || signal?.aborted === true) throw error;
       if (!budget.take(isBroken ? RETRIES_TAKEN_BY_BROKEN : 1)) throw error;
     }
   }

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { readerError } from '@opentill/chain/reader-error';
-import { createPlaces } from '@opentill/chain-sources/semaphore';
-import type { Turn, TurnDeps } from '@opentill/chain-sources/await-rate-limit';
-import { takeTurn } from '@opentill/chain-sources/await-rate-limit';
+import { createSemaphore } from '@opentill/chain-sources/semaphore';
+import type { AdmittedCalls, AdmissionDeps } from '@opentill/chain-sources/await-rate-limit';
+import { awaitRateLimit } from '@opentill/chain-sources/await-rate-limit';
 
 /** Each queued call waits for the ones before and then starts its own timeout. Calls outside the queue go first. */
-export function createCallQueue(deps: TurnDeps): (turn: Turn) => Promise<void> {
-  const queue = createPlaces(1);
+export function createCallQueue(deps: AdmissionDeps): (turn: AdmittedCalls) => Promise<void> {
+  const queue = createSemaphore(1);
   return async (turn) => {
     const { signal } = turn.options;
     const leave = await queue.take(signal);
@@ -14,7 +14,7 @@ export function createCallQueue(deps: TurnDeps): (turn: Turn) => Promise<void> {
     try {
       await untilDue(deps, signal);
       turn.deadline.atMs = Math.max(turn.deadline.atMs, performance.now() + deps.timeoutMs);
-      taken = takeTurn(deps, 1, turn); // without await: the next call queues behind it
+      taken = awaitRateLimit(deps, 1, turn); // without await: the next call queues behind it
     } finally {
       leave();
     }
@@ -22,7 +22,10 @@ export function createCallQueue(deps: TurnDeps): (turn: Turn) => Promise<void> {
   };
 }
 
-async function untilDue({ limiter, timeoutMs }: TurnDeps, signal: AbortSignal | undefined): Promise<void> {
+async function untilDue(
+  { limiter, timeoutMs }: AdmissionDeps,
+  signal: AbortSignal | undefined,
+): Promise<void> {
   for (;;) {
     const waitMs = limiter.waitMs();
     if (waitMs <= 0 || waitMs > timeoutMs) return;

@@ -4,8 +4,8 @@ import type { HttpAnswer, PostJson, PostJsonOptions } from '@opentill/chain-sour
 import { createPostJson } from '@opentill/chain-sources/post-json';
 import { createRateLimiter } from '@opentill/chain-sources/rate-limiter';
 import type { AskOptions } from '@opentill/chain-sources/source';
-import type { Turn } from '@opentill/chain-sources/await-rate-limit';
-import { beginTurn, noteComplaint, takeTurn } from '@opentill/chain-sources/await-rate-limit';
+import type { AdmittedCalls } from '@opentill/chain-sources/await-rate-limit';
+import { admitCalls, noteComplaint, awaitRateLimit } from '@opentill/chain-sources/await-rate-limit';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { AnswerDeduplicator } from './deduplicate-answers.ts';
 import { decodeHeader } from './decode-block.ts';
@@ -106,7 +106,7 @@ export function createTronClient(config: TronClientConfig): TronClient {
     { side, method, body = {}, dedup, decode, onBytes }: TronCall,
     turn: OwnTurn,
   ): Promise<Exchanged> {
-    await (turn.isQueued ? takeQueuedTurn(turn) : takeTurn(turnDeps, 1, turn));
+    await (turn.isQueued ? takeQueuedTurn(turn) : awaitRateLimit(turnDeps, 1, turn));
     const startedAt = performance.now();
     const traffic = { requestBytes: 0, answerBytes: 0 };
     const report = (outcome: TronExchange['outcome']): void =>
@@ -147,12 +147,12 @@ export function createTronClient(config: TronClientConfig): TronClient {
   return {
     label: endpoint,
     waitMs: limiter.waitMs,
-    beginMany: (count, options) => void beginTurn(turnDeps, count, options),
+    beginMany: (count, options) => void admitCalls(turnDeps, count, options),
     async call(call, options = {}) {
       const { side, isQueued = false } = call;
       let isNew = false;
       try {
-        const turn = { ...beginTurn(turnDeps, 1, options), isQueued };
+        const turn = { ...admitCalls(turnDeps, 1, options), isQueued };
         if (performance.now() >= identifiedUntilMs[side]) await identify(side, turn);
         const answer = await exchange(call, turn);
         isNew = answer.newConnection;
@@ -169,7 +169,7 @@ export function createTronClient(config: TronClientConfig): TronClient {
 
 function postOptionsOf(
   path: string,
-  { deadline, options }: Turn,
+  { deadline, options }: AdmittedCalls,
   context: PostJsonOptions['context'],
   traffic: NonNullable<PostJsonOptions['traffic']>,
 ): PostJsonOptions {
@@ -194,7 +194,7 @@ function valueIn(
   return decode === undefined ? exactly() : decode(readTronAnswer(answer, context, parseRounding), exactly);
 }
 
-interface OwnTurn extends Turn {
+interface OwnTurn extends AdmittedCalls {
   readonly isQueued: boolean;
 }
 

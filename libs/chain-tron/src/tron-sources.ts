@@ -8,7 +8,7 @@ import { createSources } from '@opentill/chain-sources/sources';
 import type { TronHeader } from './decode-block.ts';
 import { decodeHeader } from './decode-block.ts';
 import { failedQuickly } from './retry-read.ts';
-import { createPlaces } from '@opentill/chain-sources/semaphore';
+import { createSemaphore } from '@opentill/chain-sources/semaphore';
 import type { Side, TronClient, TronExchange } from './tron-client.ts';
 import { createTronClient } from './tron-client.ts';
 
@@ -83,7 +83,7 @@ function createTronSource(
   const client = createClient(({ outcome, durationMs, answerBytes }) => {
     if (outcome === 'OK') notes.noteLatency(durationMs, answerBytes);
   });
-  const slots = createPlaces(WHOLE_AT_ONCE);
+  const slots = createSemaphore(WHOLE_AT_ONCE);
   const sizes = createSizes();
   return {
     label: client.label,

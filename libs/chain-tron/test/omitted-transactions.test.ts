@@ -3,7 +3,11 @@ import type { Address } from '@opentill/chain/address-codec';
 import type { BlockHash } from '@opentill/chain/block';
 import type { TxHash } from '@opentill/chain/transfer';
 import { startTronDevnet, type TronDevnet } from '@opentill/devnets/tron/start-tron-devnet';
-import { createLyingTronProxy, oddly, type LyingTronProxy } from '@opentill/testkit/byzantine-tron-proxy';
+import {
+  createByzantineTronProxy,
+  oddly,
+  type ByzantineTronProxy,
+} from '@opentill/testkit/byzantine-tron-proxy';
 import { hexOf } from '../src/address-codec.ts';
 import { createTronReader } from '../src/reader.ts';
 import { findInBlocks } from '../src/sender/find-in-blocks.ts';
@@ -18,7 +22,7 @@ const LAG = 3;
 const HOLDER = 'TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH' as Address;
 const inconsistent = expect.objectContaining({ code: 'INCONSISTENT_ANSWER' });
 let devnet: TronDevnet;
-let byzantine: LyingTronProxy;
+let byzantine: ByzantineTronProxy;
 /** In order: a token transfer, a TRX transfer, and a failed one. */
 let sent: readonly TxHash[];
 let height: number;
@@ -71,7 +75,7 @@ beforeAll(async () => {
   }
   sent = hashes;
   await devnet.control.mine(1 + LAG + 4);
-  byzantine = await createLyingTronProxy({
+  byzantine = await createByzantineTronProxy({
     upstreamUrl: devnet.url,
     seed: 1,
     override: async ({ method }, honest) => {
@@ -149,7 +153,7 @@ test('findInBlocks rejects a node that hides the transaction', async () => {
   const untilMs = devnet.control.summary().headTimeMs - (LAG + 2) * 3_000;
   const find = () =>
     findInBlocks(
-      { sources: createTronSources(networkWith([byzantine.url]), {}), keys, onAlone: () => undefined },
+      { sources: createTronSources(networkWith([byzantine.url]), {}), keys, onSingleSource: () => undefined },
       sent,
       { after: afterBlock(), untilMs },
       {},

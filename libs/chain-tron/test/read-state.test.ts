@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Address } from '@opentill/chain/address-codec';
 import type { TokenContract } from '@opentill/chain/transfer';
 import { startTronDevnet, type TronDevnet } from '@opentill/devnets/tron/start-tron-devnet';
-import { createLyingTronProxy } from '@opentill/testkit/byzantine-tron-proxy';
+import { createByzantineTronProxy } from '@opentill/testkit/byzantine-tron-proxy';
 import { createTronStateReader } from '../src/read-state.ts';
 import { networkOf } from './tron-harness.ts';
 
@@ -68,7 +68,7 @@ test('returns the range of blocks that were mined during the reads', async () =>
   const before = devnet.control.summary().solid;
   const mined = Promise.withResolvers<void>();
   // No balance is returned before the blocks are mined.
-  const proxy = await createLyingTronProxy({
+  const proxy = await createByzantineTronProxy({
     upstreamUrl: devnet.url,
     seed: 1,
     async override({ method }) {

@@ -14,7 +14,7 @@ import { createTronSender, type TronSenderDeps } from '../src/sender/create-send
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { startTronDevnet, type TronDevnet } from '@opentill/devnets/tron/start-tron-devnet';
 import { baseUnits } from '@opentill/domain/money';
-import { createLyingTronProxy } from '@opentill/testkit/byzantine-tron-proxy';
+import { createByzantineTronProxy } from '@opentill/testkit/byzantine-tron-proxy';
 import { heightDigits, withHeader, type BlockWithHeader } from '@opentill/testkit/tron-block-id';
 import { signRecoverable } from 'tiny-secp256k1';
 import { TronWeb } from 'tronweb';
@@ -242,7 +242,7 @@ describe('payments', () => {
       [devnet.url, eager],
     ])
       expect(await senderOf(urls).prepare([pay()])).toEqual([honest]);
-    const busy = await createLyingTronProxy({
+    const busy = await createByzantineTronProxy({
       upstreamUrl: devnet.url,
       seed: 1,
       faults: { rateLimited: 1 },
@@ -261,7 +261,7 @@ describe('payments', () => {
       {},
       {
         nowMs: () => now,
-        onAlone: ({ label }) => singleSources.push(label),
+        onSingleSource: ({ label }) => singleSources.push(label),
       },
     );
     await expect(left.prepare([pay()])).rejects.toMatchObject({ retryable: true });
@@ -384,7 +384,7 @@ describe('energy of own stake', () => {
     const staker = devnet.accounts[5]!.address as Address;
     const of = (intent: PaymentIntent) => ({ ...intent, from: staker });
     await devnet.control.stake(staker, 15_000n * 1_000_000n);
-    expect(await sender.energy!.lendable(staker)).toBe(15_000n * 1_000_000n);
+    expect(await sender.energy!.delegable(staker)).toBe(15_000n * 1_000_000n);
     const { prices, stakeYield } = await sender.energy!.market(staker);
     expect(prices).toEqual({ perUnit: 100n, perByte: 1_000n, activation: 1_100_000n, freeBytesOfNew: 600n });
     const to = devnet.accounts[6]!.address as Address;
@@ -394,7 +394,7 @@ describe('energy of own stake', () => {
     const gained = (await energyOf(to)) - before;
     expect(gained).toBe((LENT * stakeYield.units) / stakeYield.stake);
     expect(await sender.energy!.lent(staker, to)).toBe(LENT);
-    expect(await sender.energy!.lendable(staker)).toBe(5_000n * 1_000_000n);
+    expect(await sender.energy!.delegable(staker)).toBe(5_000n * 1_000_000n);
     const swept = await send(pay({ from: to, to: devnet.accounts[2]!.address as Address }));
     expect(swept.fee).toBe(0);
     expect((await sender.balances(to, [null])).allowanceBaseUnits).toBeLessThan(gained * 100n);
@@ -402,9 +402,9 @@ describe('energy of own stake', () => {
     expect(await sender.energy!.lent(staker, to)).toBe(0n);
     expect(await energyOf(to)).toBe(0n);
     // Used energy returns as used and cannot be delegated before it has recovered.
-    const lendable = await sender.energy!.lendable(staker);
-    expect(lendable).toBeLessThan(15_000n * 1_000_000n);
-    expect(lendable).toBeGreaterThan(5_000n * 1_000_000n);
+    const delegable = await sender.energy!.delegable(staker);
+    expect(delegable).toBeLessThan(15_000n * 1_000_000n);
+    expect(delegable).toBeGreaterThan(5_000n * 1_000_000n);
   });
 
   test('prepares no delegation of missing stake or to an unsuitable address', async () => {
@@ -483,7 +483,7 @@ describe('findInBlocks', () => {
   test('rejects a node that returns the block as an empty one', async () => {
     const one = await sendOne(true);
     await devnet.control.mine(8);
-    const byzantine = await createLyingTronProxy({
+    const byzantine = await createByzantineTronProxy({
       upstreamUrl: devnet.url,
       seed: 1,
       faults: { emptyBlock: 1 },

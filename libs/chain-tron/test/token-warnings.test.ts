@@ -2,9 +2,9 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { ChainReader } from '@opentill/chain/chain-reader';
 import { startTronDevnet, type TronDevnet } from '@opentill/devnets/tron/start-tron-devnet';
 import {
-  createLyingTronProxy,
+  createByzantineTronProxy,
   type AskedOfTron,
-  type LyingTronProxy,
+  type ByzantineTronProxy,
 } from '@opentill/testkit/byzantine-tron-proxy';
 import { addressOfShortHex } from '../src/address-codec.ts';
 import { createTronReader } from '../src/reader.ts';
@@ -15,7 +15,7 @@ import { networkOf } from './tron-harness.ts';
 const TRUE = '1'.padStart(64, '0');
 const NEW = 'ab'.repeat(20);
 let devnet: TronDevnet;
-let proxies: readonly LyingTronProxy[];
+let proxies: readonly ByzantineTronProxy[];
 let reader: ChainReader;
 /** Returned words per node, by function selector. */
 let words: readonly Readonly<Record<string, string>>[] = [];
@@ -31,7 +31,7 @@ beforeAll(async () => {
     };
   proxies = await Promise.all(
     [0, 1].map((place) =>
-      createLyingTronProxy({ upstreamUrl: devnet.url, seed: place, override: override(place) }),
+      createByzantineTronProxy({ upstreamUrl: devnet.url, seed: place, override: override(place) }),
     ),
   );
   reader = createTronReader(

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Address } from '@opentill/chain/address-codec';
 import { startTronDevnet, type TronDevnet } from '@opentill/devnets/tron/start-tron-devnet';
-import { createLyingTronProxy, type LyingTronProxy } from '@opentill/testkit/byzantine-tron-proxy';
+import { createByzantineTronProxy, type ByzantineTronProxy } from '@opentill/testkit/byzantine-tron-proxy';
 import { createTronReader } from '../src/reader.ts';
 import { networkOf } from './tron-harness.ts';
 
@@ -9,11 +9,13 @@ const LAG = 3;
 const BLOCKS = 8;
 const HOLDER = 'TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH' as Address;
 let devnet: TronDevnet;
-let proxies: readonly LyingTronProxy[];
+let proxies: readonly ByzantineTronProxy[];
 
 beforeAll(async () => {
   devnet = await startTronDevnet({ blockTimeMs: 0, solidLagBlocks: LAG });
-  proxies = await Promise.all([0, 1].map((seed) => createLyingTronProxy({ upstreamUrl: devnet.url, seed })));
+  proxies = await Promise.all(
+    [0, 1].map((seed) => createByzantineTronProxy({ upstreamUrl: devnet.url, seed })),
+  );
 });
 afterAll(async () => {
   for (const proxy of proxies) await proxy.close();

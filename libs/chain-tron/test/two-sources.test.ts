@@ -2,9 +2,9 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { Address } from '@opentill/chain/address-codec';
 import { startTronDevnet, type TronDevnet } from '@opentill/devnets/tron/start-tron-devnet';
 import {
-  createLyingTronProxy,
+  createByzantineTronProxy,
   type AskedOfTron,
-  type LyingTronProxy,
+  type ByzantineTronProxy,
 } from '@opentill/testkit/byzantine-tron-proxy';
 import { createTronReader, type TronNetwork } from '../src/reader.ts';
 import type { TronExchange } from '../src/tron-client.ts';
@@ -14,7 +14,7 @@ const LAG = 3;
 const BLOCKS = 8;
 const HOLDER = 'TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH' as Address;
 let devnet: TronDevnet;
-let proxies: readonly LyingTronProxy[];
+let proxies: readonly ByzantineTronProxy[];
 let first: number;
 type WrongAnswer = (asked: AskedOfTron, honest: () => Promise<unknown>) => Promise<unknown>;
 let wrongAnswers: Partial<Record<number, WrongAnswer>> = {};
@@ -27,7 +27,7 @@ beforeAll(async () => {
   await devnet.control.mine(LAG);
   proxies = await Promise.all(
     [0, 1, 2].map((place) =>
-      createLyingTronProxy({
+      createByzantineTronProxy({
         upstreamUrl: devnet.url,
         seed: place,
         override: (asked, honest) => wrongAnswers[place]?.(asked, honest) ?? Promise.resolve(undefined),

@@ -65,7 +65,7 @@ export interface ConfirmOptions extends ReadOptions {
 
 export interface AgreementOptions extends ReadOptions {
   /** Never accepts a single one of several sources, for decisions that cannot be reversed. */
-  readonly neverAlone?: boolean;
+  readonly requireTwoSources?: boolean;
 }
 
 export interface FateOptions extends ConfirmOptions, AgreementOptions {
@@ -144,7 +144,7 @@ export interface ChainReader {
    * replaces verified blocks. Otherwise the caller waits: INCONSISTENT_ANSWER when a source reports another hash,
    * BLOCK_NOT_FOUND when one lacks the block, or the error of a source that cannot be asked.
    */
-  vouch(block: Pick<BlockHeader, 'height' | 'hash'>, options?: ReadOptions): Promise<void>;
+  confirmBlock(block: Pick<BlockHeader, 'height' | 'hash'>, options?: ReadOptions): Promise<void>;
 
   /**
    * Two sources must agree. Throws the error of a source that cannot be asked. Absent where tokens report no warnings.

@@ -48,7 +48,7 @@ export interface EnergyAccounts {
   /** Two sources must agree, because transactions are signed on this answer. See `aloneAfterSeconds`. */
   means(address: Address, options?: ReadOptions): Promise<AddressMeans>;
   /** Base units of the native coin. Excludes stake whose energy is in use. */
-  lendable(wallet: Address, options?: ReadOptions): Promise<bigint>;
+  delegable(wallet: Address, options?: ReadOptions): Promise<bigint>;
   /** Stake that `from` lends to `to`, in base units: the higher of two sources' answers. */
   lent(from: Address, to: Address, options?: ReadOptions): Promise<bigint>;
   /** Size of a transaction with this intent that calls no contract. Pure. */

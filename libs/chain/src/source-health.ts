@@ -27,7 +27,7 @@ export interface SourceHealth {
    */
   readonly failingSinceSeconds: number | null;
   /** A single source is accepted (see `aloneAfterSeconds`): raise an alarm. Never true with one configured source. */
-  readonly isAlone: boolean;
+  readonly isSingleSource: boolean;
   /** 0 (no recent request succeeded) to 1 (all did). */
   readonly score: number;
   /** Blocks behind the best head that any source reported; null before it reported one. */

@@ -1,4 +1,4 @@
-import { verdictOf, type FateState } from '@opentill/domain/settle-payout';
+import { classifyOutcome, type FateState } from '@opentill/domain/settle-payout';
 import type { BaseUnits } from '@opentill/domain/money';
 import type { TransferToFormat } from './format-order.ts';
 
@@ -20,7 +20,7 @@ export interface PayoutTransaction {
 /** Shows the requested amount if none was delivered. SUCCESS and FAILED appear only at the crediting depth. */
 export function toPayoutTransfer(transaction: PayoutTransaction): TransferToFormat {
   const { delivered, amount, state } = transaction;
-  const verdict = verdictOf(transaction);
+  const verdict = classifyOutcome(transaction);
   return {
     txHash: transaction.txHash,
     fromAddress: transaction.wallet,

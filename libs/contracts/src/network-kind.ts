@@ -10,7 +10,7 @@ export type KindOfNetworksErrorCode =
  * A gateway has one kind: otherwise an address of a test network would count as ours on the main network.
  * @returns `main` if none is enabled; @throws GatewayError NETWORKS_MIXED
  */
-export function kindOfNetworks(networks: readonly Pick<NetworkConfig, 'chain' | 'enabled'>[]): NetworkKind {
+export function networkKindOf(networks: readonly Pick<NetworkConfig, 'chain' | 'enabled'>[]): NetworkKind {
   const chains = networks.filter(({ enabled }) => enabled).map(({ chain }) => chain);
   const test = chains.filter(isTestNetwork);
   const main = chains.filter((chain) => !isTestNetwork(chain));

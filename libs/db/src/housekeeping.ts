@@ -3,7 +3,7 @@ import type { Db } from './database.ts';
 import type { ServiceSchema } from './service-schema.ts';
 
 /** Role: api. @returns the number deleted, at most `limit` */
-export async function forgetExpiredNonces(db: Db, limit = 10_000): Promise<number> {
+export async function deleteExpiredNonces(db: Db, limit = 10_000): Promise<number> {
   const { numAffectedRows } = await sql`
     delete from request_nonce where (merchant_id, nonce) in (
       select merchant_id, nonce from request_nonce where expires_at < now() order by expires_at limit ${limit}
@@ -12,7 +12,7 @@ export async function forgetExpiredNonces(db: Db, limit = 10_000): Promise<numbe
 }
 
 /** Counters whose window ended an hour ago. Role: api. @returns the number deleted, at most `limit` */
-export async function forgetEndedCounters(db: Db, limit = 10_000): Promise<number> {
+export async function deleteEndedCounters(db: Db, limit = 10_000): Promise<number> {
   const ended = sql`expire < extract(epoch from now() - interval '1 hour') * 1000`;
   // Checked twice, because a counter may start a new window in between.
   const { numAffectedRows } = await sql`
@@ -65,7 +65,7 @@ export const FIRST_CALLBACK: CallbackPosition = {
  * Keeps callbacks `keptSeconds` (at least a week), and the last one of each order permanently. Role: webhook.
  * @returns the number deleted; the last position read (`after` if none); and the same as `next` if more may follow
  */
-export async function forgetEndedCallbacks(
+export async function deleteEndedCallbacksPage(
   db: Db,
   keptSeconds: number,
   after: CallbackPosition,

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Database } from '../src/database.ts';
 import { violates } from '../src/database-error.ts';
-import { forgetExpiredNonces } from '../src/housekeeping.ts';
+import { deleteExpiredNonces } from '../src/housekeeping.ts';
 import { aHotWallet, aMerchant, anEvmAddress } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 
@@ -399,7 +399,7 @@ test('expired nonces are deleted in bounded steps and valid ones stay', async ()
   for (let n = 0; n < 5; n += 1)
     await createCollection(collectionRequest({}, { nonceExpiresAt: new Date(0).toISOString() }));
   await createCollection(collectionRequest());
-  expect([await forgetExpiredNonces(api.kysely, 3), await forgetExpiredNonces(api.kysely, 3)]).toEqual([
+  expect([await deleteExpiredNonces(api.kysely, 3), await deleteExpiredNonces(api.kysely, 3)]).toEqual([
     3, 2,
   ]);
   expect(await count('request_nonce')).toBe(1);

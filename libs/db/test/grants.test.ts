@@ -1134,7 +1134,7 @@ describe('forbidden statements', () => {
     ).rejects.toMatchObject(refused);
   });
 
-  test('only a scanner of the family writes the fate of a transaction', async () => {
+  test('only a scanner of the family writes the outcome of a transaction', async () => {
     const { transaction } = await aSignedPayout(admin.kysely);
     const tron = (await aSignedPayout(admin.kysely, { chain: 'TRON' })).transaction;
     for (const role of SERVICE_SCHEMAS.filter((schema) => schema !== 'scanner_evm'))

@@ -202,7 +202,7 @@ describe('expiring', () => {
       const order = await aReservedPayout(admin.kysely, { expires_at: new Date(Date.now() + ms) });
       await authorise(admin.kysely, order);
       let waiting: Promise<readonly string[]> = Promise.resolve([]);
-      const isInTime = await signer.kysely.transaction().execute(async (tx) => {
+      const arrivedInTime = await signer.kysely.transaction().execute(async (tx) => {
         if (!(await signIfInTime(tx, order))) return false;
         // The payout's expiry passes while its bytes are stored.
         await sql`select pg_sleep(greatest(0, extract(epoch from expires_at - clock_timestamp())) + 0.05) from payout
@@ -211,7 +211,7 @@ describe('expiring', () => {
         await untilWaitForLocks(1);
         return true;
       });
-      if (!isInTime) return false;
+      if (!arrivedInTime) return false;
       expect(await waiting).toEqual([]);
       expect(await stateOf(order)).toBe('SIGNED');
       return true;

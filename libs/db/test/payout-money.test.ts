@@ -271,7 +271,7 @@ describe('fees', () => {
 
   test('a fee is booked once when verified, with the settled version', async () => {
     const { transaction } = await aSignedPayout(admin.kysely);
-    expect(await fees(transaction)).toBe(0); // no fate yet
+    expect(await fees(transaction)).toBe(0); // no outcome yet
     await aFate(admin.kysely, transaction, 'MINED');
     expect(await fees(transaction, 1)).toBe(0);
     await aFate(admin.kysely, transaction, 'VERIFIED', { network_fee: 5n });

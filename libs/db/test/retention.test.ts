@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import type { Database, Db } from '../src/database.ts';
 import {
   FIRST_CALLBACK,
-  forgetEndedCallbacks,
+  deleteEndedCallbacksPage,
   rollDeliveryAttempts,
   rollInbox,
 } from '../src/housekeeping.ts';
@@ -220,7 +220,7 @@ describe('ended callbacks', () => {
     const recorded = await aCallback(admin.kysely, order, 6, done(100));
     await anAttempt(admin.kysely, recorded);
     const last = await aCallback(admin.kysely, order, 7, done(100));
-    expect(await forgetEndedCallbacks(webhook.kysely, 90 * DAY, FIRST_CALLBACK)).toMatchObject({
+    expect(await deleteEndedCallbacksPage(webhook.kysely, 90 * DAY, FIRST_CALLBACK)).toMatchObject({
       forgotten: 3,
       next: null,
     });
@@ -242,7 +242,7 @@ describe('ended callbacks', () => {
     let forgotten = 0;
     let pages = 0;
     while (position !== null) {
-      const page: Awaited<ReturnType<typeof forgetEndedCallbacks>> = await forgetEndedCallbacks(
+      const page: Awaited<ReturnType<typeof deleteEndedCallbacksPage>> = await deleteEndedCallbacksPage(
         webhook.kysely,
         90 * DAY,
         position,
@@ -261,8 +261,8 @@ describe('ended callbacks', () => {
     const order = await aCollection(admin.kysely);
     await aCallback(admin.kysely, order, 1, { state: 'DELIVERED', finishedDaysAgo: 6 });
     await aCallback(admin.kysely, order, 2, { state: 'DELIVERED', finishedDaysAgo: 6 });
-    expect((await forgetEndedCallbacks(webhook.kysely, 0, FIRST_CALLBACK)).forgotten).toBe(0);
-    await expect(forgetEndedCallbacks(tracker.kysely, 0, FIRST_CALLBACK)).rejects.toMatchObject({
+    expect((await deleteEndedCallbacksPage(webhook.kysely, 0, FIRST_CALLBACK)).forgotten).toBe(0);
+    await expect(deleteEndedCallbacksPage(tracker.kysely, 0, FIRST_CALLBACK)).rejects.toMatchObject({
       code: 'DATABASE_FORBIDDEN',
     });
   });
@@ -279,7 +279,7 @@ describe('ended callbacks', () => {
     await sql`update delivery set state = 'DELIVERED', finished_at = now() - interval '100 days', created_at = now() - interval '100 days'`.execute(
       webhook.kysely,
     );
-    expect((await forgetEndedCallbacks(webhook.kysely, 0, FIRST_CALLBACK)).forgotten).toBe(1);
+    expect((await deleteEndedCallbacksPage(webhook.kysely, 0, FIRST_CALLBACK)).forgotten).toBe(1);
     const left = await admin.kysely
       .selectFrom('notification')
       .select('sequence')
@@ -288,7 +288,7 @@ describe('ended callbacks', () => {
     expect(left.map((row) => row.sequence)).toEqual([1, 3]);
     // A backdated time of the writer does not make a notification older either.
     await sql`update notification set occurred_at = now() - interval '100 days'`.execute(admin.kysely);
-    expect((await forgetEndedCallbacks(webhook.kysely, 0, FIRST_CALLBACK)).forgotten).toBe(0);
+    expect((await deleteEndedCallbacksPage(webhook.kysely, 0, FIRST_CALLBACK)).forgotten).toBe(0);
   });
 
   test('skips an ended callback that is locked', async () => {
@@ -297,9 +297,9 @@ describe('ended callbacks', () => {
     await aCallback(admin.kysely, order, 2, { state: 'DELIVERED', finishedDaysAgo: 1 });
     await admin.kysely.transaction().execute(async (tx) => {
       await sql`select from delivery where event_id = ${first} for update`.execute(tx);
-      expect((await forgetEndedCallbacks(webhook.kysely, 90 * DAY, FIRST_CALLBACK)).forgotten).toBe(0);
+      expect((await deleteEndedCallbacksPage(webhook.kysely, 90 * DAY, FIRST_CALLBACK)).forgotten).toBe(0);
     });
-    expect((await forgetEndedCallbacks(webhook.kysely, 90 * DAY, FIRST_CALLBACK)).forgotten).toBe(1);
+    expect((await deleteEndedCallbacksPage(webhook.kysely, 90 * DAY, FIRST_CALLBACK)).forgotten).toBe(1);
   });
 });
 

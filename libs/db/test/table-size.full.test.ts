@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import { openDatabase, type Database } from '../src/database.ts';
-import { forgetExpiredNonces, rollInbox } from '../src/housekeeping.ts';
+import { deleteExpiredNonces, rollInbox } from '../src/housekeeping.ts';
 import { handleTogetherOnce } from '../src/inbox.ts';
 import { aMerchant } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
@@ -65,7 +65,7 @@ test(
     const forget = async () => {
       while (Date.now() < ends) {
         const began = performance.now();
-        const forgotten = await forgetExpiredNonces(api.kysely);
+        const forgotten = await deleteExpiredNonces(api.kysely);
         if (forgotten > 0) deletes.push(performance.now() - began);
         if (forgotten < 10_000) await pause(2_000);
       }

@@ -39,7 +39,7 @@ export interface CollectionSums {
 /** ACCEPTED: all verified transfers, when an operator accepts the order. */
 export type CreditedTransfers = 'CONFIRMED' | 'ACCEPTED';
 
-export function isInTime(terms: Cutoff, transfer: Pick<TransferFact, 'firstBlockTimeSeconds'>): boolean {
+export function arrivedInTime(terms: Cutoff, transfer: Pick<TransferFact, 'firstBlockTimeSeconds'>): boolean {
   return transfer.firstBlockTimeSeconds <= terms.cutoffSeconds;
 }
 
@@ -49,13 +49,13 @@ export function isCredited(
   transfer: TransferFact,
 ): boolean {
   if (credits === null || transfer.state !== 'VERIFIED' || transfer.refunded === true) return false;
-  return credits === 'ACCEPTED' || (transfer.deepEnough && isInTime(terms, transfer));
+  return credits === 'ACCEPTED' || (transfer.deepEnough && arrivedInTime(terms, transfer));
 }
 
 /** The database keeps the same sums incrementally (table collection_sum). */
 export function sumTransfers(terms: Cutoff, transfers: readonly TransferFact[]): CollectionSums {
   const live = transfers.filter((t) => t.state !== 'ORPHANED');
-  const inTime = live.filter((t) => isInTime(terms, t));
+  const inTime = live.filter((t) => arrivedInTime(terms, t));
   const verified = live.filter((t) => t.state === 'VERIFIED');
   // A transaction that is mined again may have its transfer at another position, or fewer transfers. Then the rest
   // does not return.
@@ -65,9 +65,9 @@ export function sumTransfers(terms: Cutoff, transfers: readonly TransferFact[]):
     detected: total(inTime.filter((t) => t.refunded !== true)),
     confirmed: total(live.filter((t) => isCredited(terms, 'CONFIRMED', t))),
     verified: total(verified),
-    verifiedLate: total(verified.filter((t) => !isInTime(terms, t))),
+    verifiedLate: total(verified.filter((t) => !arrivedInTime(terms, t))),
     acceptable: total(live.filter((t) => isCredited(terms, 'ACCEPTED', t))),
-    away: transfers.some((t) => t.state === 'ORPHANED' && isInTime(terms, t) && !mined.has(t.txHash)),
+    away: transfers.some((t) => t.state === 'ORPHANED' && arrivedInTime(terms, t) && !mined.has(t.txHash)),
   };
 }
 
@@ -81,7 +81,7 @@ export interface CountedSums {
 }
 
 /** Same as sumTransfers(). @param elsewhere counted, but settled for another order or booked as a hot wallet's */
-export function readSums(
+export function subtractFromCounted(
   terms: Cutoff,
   counted: CountedSums,
   elsewhere: readonly TransferFact[],

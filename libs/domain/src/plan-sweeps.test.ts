@@ -9,7 +9,7 @@ import {
   type SweepFacts,
   type SweepOption,
   type SweepRules,
-  type SweepWays,
+  type SweepOptions,
   type UnsweptAsset,
 } from './plan-sweeps.ts';
 
@@ -67,7 +67,7 @@ function facts(overrides: Partial<SweepFacts> = {}): SweepFacts {
     busyAddresses: new Set(),
     hot: [hot()],
     heldSymbols: new Set(),
-    stoppedBy: undefined,
+    stopReason: undefined,
     isRun: false,
     ...overrides,
   };
@@ -109,8 +109,8 @@ describe('planSweeps', () => {
   });
 
   test.each<[string, Partial<SweepFacts>, string]>([
-    ['an operator paused the chain', { stoppedBy: 'PAUSED' }, 'PAUSED'],
-    ['the chain is halted', { stoppedBy: 'CHAIN_HALTED' }, 'CHAIN_HALTED'],
+    ['an operator paused the chain', { stopReason: 'PAUSED' }, 'PAUSED'],
+    ['the chain is halted', { stopReason: 'CHAIN_HALTED' }, 'CHAIN_HALTED'],
     ['the hot wallet that has to top up the fee is halted', { isWalletHalted: true }, 'WALLET_HALTED'],
     ['the asset is held', { heldSymbols: new Set(['USDT']) }, 'ASSET_HELD'],
     ['a sweep of the address has not ended', { busyAddresses: new Set(['a']) }, 'ADDRESS_BUSY'],
@@ -152,7 +152,7 @@ describe('planSweeps', () => {
     const able = {
       rules: { ...RULES, maxRentBaseUnits: 100n },
       rentBudgetBaseUnits: 100n,
-      lendableBaseUnits: 100n,
+      delegableBaseUnits: 100n,
       hot: [hot({ floatBaseUnits: 0n, heldBaseUnits: 50n * USDT })],
     };
     const chosen = (options: readonly SweepOption[], isWalletHalted: boolean) => {
@@ -177,7 +177,7 @@ describe('planSweeps', () => {
       busyAddresses: new Set(['x', 'y']),
     };
     expect(planSweeps(facts(both)).begin).toEqual([]);
-    const { begin, waiting } = planSweeps(facts({ ...both, placelessAddresses: new Set(['x']) }));
+    const { begin, waiting } = planSweeps(facts({ ...both, addressesWithoutPlace: new Set(['x']) }));
     expect(begin.map(({ asset }) => asset.address)).toEqual(['a']);
     expect(waiting.map(({ reason }) => reason)).toEqual(['BATCH_FULL', 'ADDRESS_BUSY']);
   });
@@ -226,7 +226,7 @@ describe('planSweeps with a hot wallet', () => {
       topUpBaseUnits: 10n ** 14n,
     };
     const float = [hot({ floatBaseUnits: 250n * USDT })];
-    const given = (toHot: SweepWays, overrides: Partial<UnsweptAsset> = {}) =>
+    const given = (toHot: SweepOptions, overrides: Partial<UnsweptAsset> = {}) =>
       unswept({ toHot, ...overrides });
     const chosen = (asset: UnsweptAsset, overrides: Partial<SweepFacts> = {}) => {
       const { begin, waiting } = planSweeps(facts({ unswept: [asset], hot: float, ...overrides }));
@@ -244,7 +244,7 @@ describe('planSweeps with a hot wallet', () => {
       expect(chosen(given({ options: [DEARER] }, much))).toEqual([['COLD', CHEAP.costBaseUnits]]);
     });
 
-    test.each<[string, SweepWays, Partial<SweepFacts>]>([
+    test.each<[string, SweepOptions, Partial<SweepFacts>]>([
       ['costs a larger share than permitted', { options: [{ ...DEARER, costBaseUnits: 10n ** 15n }] }, {}],
       ['needs a large top-up', { options: [{ ...DEARER, topUpBaseUnits: 10n ** 17n }] }, {}],
       ['would be rejected', { options: [], obstacle: 'WOULD_FAIL' }, {}],
@@ -253,7 +253,7 @@ describe('planSweeps with a hot wallet', () => {
       expect(chosen(given(toHot), overrides)).toEqual([['COLD', CHEAP.costBaseUnits]]);
     });
 
-    test.each<[string, SweepWays, Partial<SweepFacts>]>([
+    test.each<[string, SweepOptions, Partial<SweepFacts>]>([
       ['PRICE_UNKNOWN', { options: [] }, {}],
       ['BUDGET', { options: [DEARER] }, { budgetBaseUnits: withFeeMargin(DEARER.costBaseUnits) - 1n }],
       ['NO_GAS_MONEY', { options: [DEARER] }, { gasHeldBaseUnits: DEARER.topUpBaseUnits - 1n }],
@@ -301,7 +301,7 @@ describe('planSweeps with a hot wallet', () => {
       });
 
       test('uses cold storage for old money, because the total stake is unknown', () => {
-        const lent = { ...ofDay(), budgetBaseUnits: 10n ** 18n, lendableBaseUnits: 9n };
+        const lent = { ...ofDay(), budgetBaseUnits: 10n ** 18n, delegableBaseUnits: 9n };
         expect(chosen(given({ options: [stake] }), lent)).toEqual(['BUDGET']);
         const old = { sinceMs: NOW_MS - 100 * HOUR_MS };
         expect(chosen(given({ options: [stake] }, old), lent)).toEqual(COLD);
@@ -395,7 +395,7 @@ const arbitraryFacts: fc.Arbitrary<SweepFacts> = fc.record({
       hot({ symbol: 'USDC', heldBaseUnits, floatBaseUnits }),
     ]),
   heldSymbols: fc.uniqueArray(fc.constantFrom('USDT', 'USDC'), { maxLength: 1 }).map((list) => new Set(list)),
-  stoppedBy: fc.constantFrom(undefined, undefined, undefined, 'PAUSED' as const),
+  stopReason: fc.constantFrom(undefined, undefined, undefined, 'PAUSED' as const),
   isRun: fc.boolean(),
 });
 
@@ -602,7 +602,7 @@ function simulate(story: Story): {
         gasHeldBaseUnits: 10n ** 18n,
         busyAddresses: new Set(open.map(({ one }) => one.address)),
         hot: [hot(), hot({ symbol: 'USDC' })],
-        stoppedBy: stops === 'PAUSED' ? 'PAUSED' : undefined,
+        stopReason: stops === 'PAUSED' ? 'PAUSED' : undefined,
         isWalletHalted: stops === 'HALTED',
         heldSymbols: new Set(stops === 'HELD' ? ['USDT', 'USDC'] : []),
         unswept: there

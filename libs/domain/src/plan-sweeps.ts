@@ -42,7 +42,7 @@ export interface SweepOption {
   readonly isSponsored?: true;
 }
 
-export interface SweepWays {
+export interface SweepOptions {
   /** Empty while the price is unknown, or an obstacle exists. */
   readonly options: readonly SweepOption[];
   /** The chain would reject the transfer, or fees exceed the cap. */
@@ -50,7 +50,7 @@ export interface SweepWays {
 }
 
 /** One asset on a deposit address. The options lead to cold storage. */
-export interface UnsweptAsset extends SweepWays {
+export interface UnsweptAsset extends SweepOptions {
   readonly address: string;
   readonly symbol: string;
   readonly decimals: number;
@@ -59,7 +59,7 @@ export interface UnsweptAsset extends SweepWays {
   /** Earliest possible arrival of its oldest part, in milliseconds since 1970. */
   readonly sinceMs: number;
   /** May cost more if the hot wallet holds none of the token. Absent: as to cold storage. */
-  readonly toHot?: SweepWays;
+  readonly toHot?: SweepOptions;
 }
 
 export interface HotAsset {
@@ -84,16 +84,16 @@ export interface SweepFacts {
   /** For fees, less the needs of open top-ups. */
   readonly gasHeldBaseUnits: bigint;
   /** Stake of the hot wallet, less the needs of open sweeps. Absent: none. */
-  readonly lendableBaseUnits?: bigint;
+  readonly delegableBaseUnits?: bigint;
   /** Rest of the day's budget for rent, less open orders. Absent: no energy is rented. */
   readonly rentBudgetBaseUnits?: bigint;
   readonly unswept: readonly UnsweptAsset[];
   readonly busyAddresses: ReadonlySet<string>;
   /** Their sweep waits for a halted hot wallet and uses no place in the batch. */
-  readonly placelessAddresses?: ReadonlySet<string>;
+  readonly addressesWithoutPlace?: ReadonlySet<string>;
   readonly hot: readonly HotAsset[];
   readonly heldSymbols: ReadonlySet<string>;
-  readonly stoppedBy: 'PAUSED' | 'CHAIN_HALTED' | undefined;
+  readonly stopReason: 'PAUSED' | 'CHAIN_HALTED' | undefined;
   /** An operator requested a run: the minimum age does not apply to money older than `runAtMs` (absent: now). */
   readonly isRun: boolean;
   /** The hot wallet signs no transaction: no top-up, lending or transfer from it is planned. */
@@ -150,8 +150,8 @@ const BPS = 10_000n;
  * - Young or small money waits. Old money waits only for its cost.
  */
 export function planSweeps(facts: SweepFacts): SweepPlan {
-  const { busyAddresses, placelessAddresses = new Set<string>() } = facts;
-  const placed = [...busyAddresses].filter((address) => !placelessAddresses.has(address));
+  const { busyAddresses, addressesWithoutPlace = new Set<string>() } = facts;
+  const placed = [...busyAddresses].filter((address) => !addressesWithoutPlace.has(address));
   const begin: PlannedSweep[] = [];
   const waiting: { asset: UnsweptAsset; reason: SweepDelay }[] = [];
   const round = {
@@ -159,7 +159,7 @@ export function planSweeps(facts: SweepFacts): SweepPlan {
     slots: facts.rules.batchSize - placed.length,
     budget: facts.budgetBaseUnits,
     gas: facts.gasHeldBaseUnits,
-    lendable: facts.lendableBaseUnits ?? 0n,
+    delegable: facts.delegableBaseUnits ?? 0n,
     rent: facts.rentBudgetBaseUnits ?? 0n,
     held: new Map(facts.hot.map((hot) => [hot.symbol, hot.heldBaseUnits])),
   };
@@ -175,12 +175,12 @@ export function planSweeps(facts: SweepFacts): SweepPlan {
     round.slots -= 1;
     round.budget -= withFeeMargin(option.costBaseUnits);
     round.gas -= option.topUpBaseUnits;
-    round.lendable -= option.stakeBaseUnits ?? 0n;
+    round.delegable -= option.stakeBaseUnits ?? 0n;
     round.rent -= option.rentBaseUnits ?? 0n;
     if (destination === 'HOT')
       round.held.set(asset.symbol, (round.held.get(asset.symbol) ?? 0n) + amountBaseUnits);
   }
-  const mayTakeOut = facts.stoppedBy === undefined && facts.isWalletHalted !== true;
+  const mayTakeOut = facts.stopReason === undefined && facts.isWalletHalted !== true;
   return { begin, waiting, toCold: mayTakeOut ? excessOf(facts, round.budget) : [] };
 }
 
@@ -195,7 +195,7 @@ interface Round {
   readonly slots: number;
   readonly budget: bigint;
   readonly gas: bigint;
-  readonly lendable: bigint;
+  readonly delegable: bigint;
   readonly rent: bigint;
   readonly held: ReadonlyMap<string, bigint>;
 }
@@ -240,7 +240,7 @@ function isWorthWaiting(facts: SweepFacts, asset: UnsweptAsset, reason: SweepDel
     slots: 1,
     budget,
     gas: budget,
-    lendable: UNLIMITED,
+    delegable: UNLIMITED,
     rent,
     held: new Map(),
   };
@@ -253,7 +253,7 @@ const UNLIMITED = 1n << 256n;
 function chooseOption(
   facts: SweepFacts,
   asset: UnsweptAsset,
-  { options, obstacle }: SweepWays,
+  { options, obstacle }: SweepOptions,
   round: Round,
 ): SweepOption | SweepDelay {
   const { rules, gasPrice } = facts;
@@ -289,13 +289,13 @@ function isAffordable(
   { stakeBaseUnits = 0n, rentBaseUnits = 0n }: SweepOption,
   round: Round,
 ): boolean {
-  if (stakeBaseUnits > round.lendable && stakeBaseUnits > 0n) return false;
+  if (stakeBaseUnits > round.delegable && stakeBaseUnits > 0n) return false;
   return rentBaseUnits === 0n || (rentBaseUnits <= maxRentBaseUnits && rentBaseUnits <= round.rent);
 }
 
 function stopOf(facts: SweepFacts, asset: UnsweptAsset, busy: ReadonlySet<string>): SweepDelay | undefined {
   const { rules, nowMs } = facts;
-  if (facts.stoppedBy !== undefined) return facts.stoppedBy;
+  if (facts.stopReason !== undefined) return facts.stopReason;
   if (facts.heldSymbols.has(asset.symbol)) return 'ASSET_HELD';
   if (busy.has(asset.address)) return 'ADDRESS_BUSY';
   const ageMs = nowMs - asset.sinceMs;

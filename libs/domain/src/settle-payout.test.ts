@@ -5,7 +5,7 @@ import { PAYOUT_STATUSES } from './order-status.ts';
 import {
   PAYOUT_REASONS,
   settlePayout,
-  verdictOf,
+  classifyOutcome,
   type FateFact,
   type PayoutFacts,
   type PayoutOrderState,
@@ -165,7 +165,7 @@ describe('settlePayout for every state and set of facts', () => {
     for (const { state, given } of pairs) {
       const { end } = follow(state, given);
       if (state.status === 'SUCCESS' || end.status !== 'SUCCESS') continue;
-      const proof = given.fates.find((fate) => verdictOf(fate) === 'LANDED');
+      const proof = given.fates.find((fate) => classifyOutcome(fate) === 'LANDED');
       expect(proof).toMatchObject({ state: 'VERIFIED', succeeded: true, delivered: end.actualAmount });
     }
   });
@@ -174,7 +174,7 @@ describe('settlePayout for every state and set of facts', () => {
     for (const { state, given } of pairs) {
       const { end } = follow(state, given);
       if (state.status === 'FAILED' || end.status !== 'FAILED') continue;
-      const verdicts = given.fates.map(verdictOf);
+      const verdicts = given.fates.map(classifyOutcome);
       if (verdicts.every((verdict) => verdict === 'GONE'))
         expect(['REFUSED', 'EXPIRED']).toContain(given.signing);
       else {
@@ -255,7 +255,7 @@ test('ends in the state of the last facts after any sequence of observations', (
       expect(end.status).toBe(late.status);
       expect(end.actualAmount).toBe(late.actualAmount);
       expect(ends.length).toBeLessThanOrEqual(1);
-      const proof = world.fates.some((fate) => fate !== null && verdictOf(fate) === 'LANDED');
+      const proof = world.fates.some((fate) => fate !== null && classifyOutcome(fate) === 'LANDED');
       expect(end.status === 'SUCCESS').toBe(proof);
     }),
     { numRuns: 2_000 },

@@ -45,7 +45,7 @@ export interface PayoutStep {
 /** Only a verified outcome is final. LANDED: the logs show a delivery; the receipt's status is not enough. */
 export type FateVerdict = 'LANDED' | 'FAILED' | 'IN_BLOCK' | 'GONE';
 
-export function verdictOf({ state, succeeded, delivered }: FateFact): FateVerdict {
+export function classifyOutcome({ state, succeeded, delivered }: FateFact): FateVerdict {
   if (state === 'ORPHANED') return 'GONE';
   if (state === 'MINED') return 'IN_BLOCK';
   return succeeded && delivered > 0n ? 'LANDED' : 'FAILED';
@@ -76,7 +76,7 @@ function decidePayout(state: PayoutOrderState, facts: PayoutFacts): PayoutStep |
     case 'INIT':
       return decideUnsent(state, facts);
     case 'PENDING':
-      return facts.fates.some((fate) => verdictOf(fate) !== 'GONE')
+      return facts.fates.some((fate) => classifyOutcome(fate) !== 'GONE')
         ? step(state, 'mined')
         : decideEnded(state, facts);
     case 'PENDING_CONFIRMATION':
@@ -108,11 +108,11 @@ function decideEnded(state: PayoutOrderState, facts: PayoutFacts): PayoutStep | 
 }
 
 function decideMined(state: PayoutOrderState, { fates }: PayoutFacts): PayoutStep | undefined {
-  const landed = fates.find((fate) => verdictOf(fate) === 'LANDED');
+  const landed = fates.find((fate) => classifyOutcome(fate) === 'LANDED');
   if (landed !== undefined) return step(state, 'confirmed', { actualAmount: landed.delivered });
   // An unverified transaction in a block may have another nonce and may still land.
-  if (fates.some((fate) => verdictOf(fate) === 'IN_BLOCK')) return undefined;
-  if (fates.some((fate) => verdictOf(fate) === 'FAILED'))
+  if (fates.some((fate) => classifyOutcome(fate) === 'IN_BLOCK')) return undefined;
+  if (fates.some((fate) => classifyOutcome(fate) === 'FAILED'))
     return step(state, 'failed', { reason: PAYOUT_REASONS.transactionFailed });
   return step(state, 'reorganised', { reason: PAYOUT_REASONS.reorganised });
 }

@@ -4,7 +4,7 @@ import type { TransferState } from './confirmations.ts';
 import { creditOrder, type LedgerEntry, type Receipt } from './ledger.ts';
 import { baseUnits } from './money.ts';
 import { COLLECTION_STATUSES } from './order-status.ts';
-import { fitOf, settleBooking, unmatchedReason, type TransferBooking } from './settle-transfer.ts';
+import { compareWithOrder, settleBooking, unmatchedReason, type TransferBooking } from './settle-transfer.ts';
 
 const receipt: Receipt = {
   orderPk: 'order-1',
@@ -141,10 +141,10 @@ describe('settleBooking', () => {
 
 test('matches a transfer by chain and contract, never by symbol', () => {
   const order = { chain: 'ETH', contractAddress: '0xaa' };
-  expect(fitOf(order, { chain: 'ETH', contractAddress: '0xaa' })).toBe('ORDERED');
-  expect(fitOf(order, { chain: 'ETH', contractAddress: '0xbb' })).toBe('WRONG_TOKEN');
-  expect(fitOf(order, { chain: 'ETH', contractAddress: null })).toBe('WRONG_TOKEN');
-  expect(fitOf(order, { chain: 'BSC', contractAddress: '0xaa' })).toBe('WRONG_CHAIN');
+  expect(compareWithOrder(order, { chain: 'ETH', contractAddress: '0xaa' })).toBe('ORDERED');
+  expect(compareWithOrder(order, { chain: 'ETH', contractAddress: '0xbb' })).toBe('WRONG_TOKEN');
+  expect(compareWithOrder(order, { chain: 'ETH', contractAddress: null })).toBe('WRONG_TOKEN');
+  expect(compareWithOrder(order, { chain: 'BSC', contractAddress: '0xaa' })).toBe('WRONG_CHAIN');
 });
 
 describe('unmatchedReason', () => {

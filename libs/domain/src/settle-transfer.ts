@@ -22,7 +22,7 @@ export interface Asset {
 }
 
 /** A deposit address is valid on every chain of its family. */
-export function fitOf(order: Asset, transfer: Asset): TransferFit {
+export function compareWithOrder(order: Asset, transfer: Asset): TransferFit {
   if (transfer.chain !== order.chain) return 'WRONG_CHAIN';
   return transfer.contractAddress === order.contractAddress ? 'ORDERED' : 'WRONG_TOKEN';
 }

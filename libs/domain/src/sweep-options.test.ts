@@ -4,11 +4,11 @@ import { baseUnits } from './money.ts';
 import { withFeeMargin } from './fee-margin.ts';
 import { planSweeps, type SweepOption, type UnsweptAsset } from './plan-sweeps.ts';
 import {
-  burntBy,
-  stakeFor,
-  topUpBesideWork,
-  waysToSweep,
-  withTopUpMargin,
+  burnCost,
+  requiredStake,
+  topUpWithWork,
+  sweepOptions,
+  topUpWithMargin,
   type SweepMeans,
   type SweepNeed,
   type SweepTerms,
@@ -30,13 +30,13 @@ const terms = (overrides: Partial<SweepTerms> = {}): SweepTerms => ({
   prices: PRICES,
   topUpBytes: 267n,
   lending: LENDING,
-  rentOf: (units) => units * 44n,
+  rentPrice: (units) => units * 44n,
   ...overrides,
 });
 const costs = (need: SweepNeed, means: SweepMeans, given = terms()) =>
-  Object.fromEntries(waysToSweep(need, means, given).map((way) => [way.method, way.costBaseUnits]));
+  Object.fromEntries(sweepOptions(need, means, given).map((way) => [way.method, way.costBaseUnits]));
 
-describe('waysToSweep', () => {
+describe('sweepOptions', () => {
   test('adds the activation cost for an address without an account', () => {
     expect(costs(NEED, NEW)).toEqual({
       TOP_UP: 6_428_500n + 267_000n + 1_100_000n,
@@ -60,7 +60,7 @@ describe('waysToSweep', () => {
   });
 
   test('offers only FREE if the address has the coin or the energy', () => {
-    const rich = { ...ACTIVE, coinBaseUnits: withTopUpMargin(6_428_500n) };
+    const rich = { ...ACTIVE, coinBaseUnits: topUpWithMargin(6_428_500n) };
     expect(costs(NEED, rich)).toEqual({ FREE: 6_428_500n });
     expect(costs(NEED, { ...ACTIVE, workUnits: 64_285n })).toEqual({ FREE: 0n });
     expect(costs(NEED, { ...rich, coinBaseUnits: rich.coinBaseUnits - 1n })).toHaveProperty('TOP_UP');
@@ -71,16 +71,16 @@ describe('waysToSweep', () => {
   });
 
   test('offers no STAKE or RENT without stake or seller', () => {
-    expect(Object.keys(costs(NEED, ACTIVE, terms({ lending: undefined, rentOf: () => undefined })))).toEqual([
-      'TOP_UP',
-    ]);
+    expect(
+      Object.keys(costs(NEED, ACTIVE, terms({ lending: undefined, rentPrice: () => undefined }))),
+    ).toEqual(['TOP_UP']);
     const unknown = { ...LENDING, yields: { units: 0n, stake: 0n } };
     expect(Object.keys(costs(NEED, ACTIVE, terms({ lending: unknown })))).toEqual(['TOP_UP', 'RENT']);
   });
 });
 
 test('adds one small margin to a top-up', () => {
-  const brought = waysToSweep(NEED, ACTIVE, terms()).find(
+  const brought = sweepOptions(NEED, ACTIVE, terms()).find(
     ({ method }) => method === 'TOP_UP',
   )?.topUpBaseUnits;
   expect(brought).toBe((6_428_500n * 105n) / 100n);
@@ -88,11 +88,11 @@ test('adds one small margin to a top-up', () => {
 
 test('lends enough stake in whole coins, at least one', () => {
   // 64,285 units for 6,786 TRX, and a margin of 2 %.
-  expect(stakeFor(64_285n, LENDING)).toBe(6_922n * TRX);
-  expect(stakeFor(1n, LENDING)).toBe(TRX);
+  expect(requiredStake(64_285n, LENDING)).toBe(6_922n * TRX);
+  expect(requiredStake(1n, LENDING)).toBe(TRX);
   fc.assert(
     fc.property(fc.bigInt({ min: 1n, max: 10_000_000n }), (units) => {
-      const stake = stakeFor(units, LENDING)!;
+      const stake = requiredStake(units, LENDING)!;
       expect((stake * LENDING.yields.units) / LENDING.yields.stake).toBeGreaterThanOrEqual(units);
       expect(stake % TRX).toBe(0n);
     }),
@@ -119,17 +119,17 @@ const arbitraryTerms: fc.Arbitrary<SweepTerms> = fc
     terms({
       prices: { ...PRICES, perUnit },
       lending: isLent ? LENDING : undefined,
-      rentOf: (units) => (rent === null ? undefined : units * rent),
+      rentPrice: (units) => (rent === null ? undefined : units * rent),
     }),
   );
 
-describe('waysToSweep for arbitrary addresses', () => {
+describe('sweepOptions for arbitrary addresses', () => {
   test('pays for everything that the sweep needs, and only once', () => {
     fc.assert(
       fc.property(arbitraryNeed, arbitraryMeans, arbitraryTerms, (need, means, given) => {
         const { prices } = given;
         const bytesFree = need.bytes <= (means.isActive ? means.freeBytes : prices.freeBytesOfNew);
-        for (const way of waysToSweep(need, means, given)) {
+        for (const way of sweepOptions(need, means, given)) {
           const coin = means.coinBaseUnits + way.topUpBaseUnits;
           const isPaidOtherwise = way.method === 'STAKE' || way.method === 'RENT';
           const units = isPaidOtherwise
@@ -152,16 +152,16 @@ describe('waysToSweep for arbitrary addresses', () => {
   test('needs no second top-up after a top-up for bytes', () => {
     fc.assert(
       fc.property(arbitraryNeed, arbitraryMeans, (need, means) => {
-        const brought = topUpBesideWork(need, means, PRICES);
+        const brought = topUpWithWork(need, means, PRICES);
         const after = {
           isActive: true,
           coinBaseUnits: means.coinBaseUnits + brought,
           workUnits: need.workUnits,
           freeBytes: means.isActive ? means.freeBytes : PRICES.freeBytesOfNew,
         };
-        expect(topUpBesideWork(need, after, PRICES)).toBe(0n);
-        expect(burntBy(need, after, PRICES)).toBeLessThanOrEqual(after.coinBaseUnits);
-        expect(waysToSweep(need, after, terms()).map(({ method }) => method)).toEqual(['FREE']);
+        expect(topUpWithWork(need, after, PRICES)).toBe(0n);
+        expect(burnCost(need, after, PRICES)).toBeLessThanOrEqual(after.coinBaseUnits);
+        expect(sweepOptions(need, after, terms()).map(({ method }) => method)).toEqual(['FREE']);
       }),
     );
   });
@@ -182,7 +182,7 @@ describe('planSweeps with several addresses', () => {
   };
   const planOf = (
     ways: readonly (readonly SweepOption[])[],
-    money: { budget: bigint; gas: bigint; lendable: bigint; rent: bigint },
+    money: { budget: bigint; gas: bigint; delegable: bigint; rent: bigint },
   ) => {
     const unswept: UnsweptAsset[] = ways.map((options, place) => ({
       address: `address ${String(place).padStart(3, '0')}`,
@@ -199,36 +199,36 @@ describe('planSweeps with several addresses', () => {
       gasPrice: 100n,
       budgetBaseUnits: money.budget,
       gasHeldBaseUnits: money.gas,
-      lendableBaseUnits: money.lendable,
+      delegableBaseUnits: money.delegable,
       rentBudgetBaseUnits: money.rent,
       unswept,
       busyAddresses: new Set(),
       hot: [],
       heldSymbols: new Set(),
-      stoppedBy: undefined,
+      stopReason: undefined,
       isRun: true,
     });
   };
-  const plenty = { budget: 10_000n * TRX, gas: 10_000n * TRX, lendable: 0n, rent: 0n };
+  const plenty = { budget: 10_000n * TRX, gas: 10_000n * TRX, delegable: 0n, rent: 0n };
 
   test('uses stake first, then rent within its budget, then top-ups', () => {
-    const ways = Array.from({ length: 4 }, () => waysToSweep(NEED, ACTIVE, terms()));
-    const { begin } = planOf(ways, { ...plenty, lendable: 2n * 6_922n * TRX, rent: 64_285n * 44n });
+    const ways = Array.from({ length: 4 }, () => sweepOptions(NEED, ACTIVE, terms()));
+    const { begin } = planOf(ways, { ...plenty, delegable: 2n * 6_922n * TRX, rent: 64_285n * 44n });
     expect(begin.map(({ option }) => option.method)).toEqual(['STAKE', 'STAKE', 'RENT', 'TOP_UP']);
   });
 
   test('rents no energy above the limit of one order', () => {
-    const ways = [waysToSweep(NEED, ACTIVE, terms({ lending: undefined, rentOf: () => 20n * TRX + 1n }))];
+    const ways = [sweepOptions(NEED, ACTIVE, terms({ lending: undefined, rentPrice: () => 20n * TRX + 1n }))];
     expect(planOf(ways, { ...plenty, rent: 100n * TRX }).begin[0]?.option.method).toBe('TOP_UP');
   });
 
   test('selects the cheapest option within stake and rent budgets', () => {
     const arbitrary = fc.record({
       ways: fc.array(
-        fc.tuple(arbitraryNeed, arbitraryMeans, arbitraryTerms).map((given) => waysToSweep(...given)),
+        fc.tuple(arbitraryNeed, arbitraryMeans, arbitraryTerms).map((given) => sweepOptions(...given)),
         { minLength: 1, maxLength: 12 },
       ),
-      lendable: amount(60_000n * TRX),
+      delegable: amount(60_000n * TRX),
       rent: amount(60n * TRX),
       budget: amount(60n * TRX),
       gas: amount(60n * TRX),
@@ -236,13 +236,13 @@ describe('planSweeps with several addresses', () => {
     fc.assert(
       fc.property(arbitrary, ({ ways, ...money }) => {
         const { begin } = planOf(ways, money);
-        let { lendable, rent, budget, gas } = money;
+        let { delegable, rent, budget, gas } = money;
         for (const { asset, option } of begin) {
           const cheaper = asset.options.filter(({ costBaseUnits }) => costBaseUnits < option.costBaseUnits);
           for (const way of cheaper) {
             const { stakeBaseUnits = 0n, rentBaseUnits = 0n } = way;
             const isPossible =
-              stakeBaseUnits <= lendable &&
+              stakeBaseUnits <= delegable &&
               rentBaseUnits <= rent &&
               rentBaseUnits <= RULES.maxRentBaseUnits &&
               withFeeMargin(way.costBaseUnits) <= budget &&
@@ -250,12 +250,12 @@ describe('planSweeps with several addresses', () => {
               way.topUpBaseUnits <= RULES.maxTopUpBaseUnits;
             expect(isPossible).toBe(false);
           }
-          lendable -= option.stakeBaseUnits ?? 0n;
+          delegable -= option.stakeBaseUnits ?? 0n;
           rent -= option.rentBaseUnits ?? 0n;
           budget -= withFeeMargin(option.costBaseUnits);
           gas -= option.topUpBaseUnits;
         }
-        for (const left of [lendable, rent, budget, gas]) expect(left).toBeGreaterThanOrEqual(0n);
+        for (const left of [delegable, rent, budget, gas]) expect(left).toBeGreaterThanOrEqual(0n);
       }),
       { numRuns: 1_000 },
     );
@@ -267,11 +267,11 @@ describe('planSweeps with several addresses', () => {
         fc.array(fc.tuple(arbitraryNeed, arbitraryMeans), { minLength: 1, maxLength: 12 }),
         amount(15_000n * TRX),
         amount(6n * TRX),
-        (addresses, lendable, rent) => {
-          let left = addresses.map(([need, means]) => waysToSweep(need, means, terms()));
+        (addresses, delegable, rent) => {
+          let left = addresses.map(([need, means]) => sweepOptions(need, means, terms()));
           for (let day = 0; left.length > 0; day += 1) {
             expect(day).toBeLessThan(addresses.length);
-            const { begin } = planOf(left, { budget: 30n * TRX, gas: 25n * TRX, lendable, rent });
+            const { begin } = planOf(left, { budget: 30n * TRX, gas: 25n * TRX, delegable, rent });
             left = left.filter((ways) => !begin.some(({ asset }) => asset.options === ways));
           }
         },

@@ -38,7 +38,7 @@ export interface SweepTerms {
       }
     | undefined;
   /** Price of the missing units; undefined: no seller. */
-  readonly rentOf: (units: bigint) => bigint | undefined;
+  readonly rentPrice: (units: bigint) => bigint | undefined;
 }
 
 /** The same stake yields less when others stake more before it is used. */
@@ -47,12 +47,12 @@ const STAKE_MARGIN_PERCENT = 102n;
 const TOP_UP_MARGIN_PERCENT = 105n;
 
 /** Small: most addresses serve one order, so a rest stays unused. If prices rise more, the sweep is planned again. */
-export function withTopUpMargin(burnt: bigint): bigint {
+export function topUpWithMargin(burnt: bigint): bigint {
   return (burnt * TOP_UP_MARGIN_PERCENT) / 100n;
 }
 
 /** Zero if the address has enough work and bytes. */
-export function burntBy(need: SweepNeed, means: SweepMeans, prices: SweepPrices): bigint {
+export function burnCost(need: SweepNeed, means: SweepMeans, prices: SweepPrices): bigint {
   const freeBytes = means.isActive ? means.freeBytes : prices.freeBytesOfNew;
   const bytes = need.bytes <= freeBytes ? 0n : need.bytes * prices.perByte;
   return missingUnits(need, means) * prices.perUnit + bytes;
@@ -63,7 +63,7 @@ export function missingUnits(need: SweepNeed, { workUnits }: SweepMeans): bigint
 }
 
 /** Undefined if the yield is unknown. */
-export function stakeFor(
+export function requiredStake(
   units: bigint,
   { yields, step }: Pick<NonNullable<SweepTerms['lending']>, 'yields' | 'step'>,
 ): bigint | undefined {
@@ -73,28 +73,28 @@ export function stakeFor(
 }
 
 /** If the work is paid in another way: coin for bytes that are not free, and the minimum to activate an account. */
-export function topUpBesideWork(need: SweepNeed, means: SweepMeans, prices: SweepPrices): bigint {
-  const burnt = burntBy(need, { ...means, workUnits: need.workUnits }, prices);
-  const missing = withTopUpMargin(burnt) - means.coinBaseUnits;
+export function topUpWithWork(need: SweepNeed, means: SweepMeans, prices: SweepPrices): bigint {
+  const burnt = burnCost(need, { ...means, workUnits: need.workUnits }, prices);
+  const missing = topUpWithMargin(burnt) - means.coinBaseUnits;
   if (missing > 0n) return missing;
   return means.isActive ? 0n : 1n;
 }
 
 /** Each with its maximum cost. FREE is the only option if the address has the resources: never pay for them twice. */
-export function waysToSweep(need: SweepNeed, means: SweepMeans, terms: SweepTerms): readonly SweepOption[] {
-  const { prices, topUpBytes, lending, rentOf } = terms;
-  const burnt = burntBy(need, means, prices);
-  const missing = withTopUpMargin(burnt) - means.coinBaseUnits;
+export function sweepOptions(need: SweepNeed, means: SweepMeans, terms: SweepTerms): readonly SweepOption[] {
+  const { prices, topUpBytes, lending, rentPrice } = terms;
+  const burnt = burnCost(need, means, prices);
+  const missing = topUpWithMargin(burnt) - means.coinBaseUnits;
   if (means.isActive && missing <= 0n) return [{ method: 'FREE', costBaseUnits: burnt, topUpBaseUnits: 0n }];
   const topUpCost = topUpBytes * prices.perByte + (means.isActive ? 0n : prices.activation);
   const topUpBaseUnits = missing > 0n ? missing : 1n;
   const ways: SweepOption[] = [{ method: 'TOP_UP', costBaseUnits: burnt + topUpCost, topUpBaseUnits }];
   const units = missingUnits(need, means);
   if (units === 0n) return ways;
-  const topUpForBytes = topUpBesideWork(need, means, prices);
+  const topUpForBytes = topUpWithWork(need, means, prices);
   const bytes = burnt - units * prices.perUnit;
   const base = bytes + (topUpForBytes > 0n ? topUpCost : 0n);
-  const stakeBaseUnits = lending === undefined ? undefined : stakeFor(units, lending);
+  const stakeBaseUnits = lending === undefined ? undefined : requiredStake(units, lending);
   if (lending !== undefined && stakeBaseUnits !== undefined)
     ways.push({
       method: 'STAKE',
@@ -102,7 +102,7 @@ export function waysToSweep(need: SweepNeed, means: SweepMeans, terms: SweepTerm
       topUpBaseUnits: topUpForBytes,
       stakeBaseUnits,
     });
-  const rentBaseUnits = rentOf(units);
+  const rentBaseUnits = rentPrice(units);
   if (rentBaseUnits !== undefined)
     ways.push({
       method: 'RENT',

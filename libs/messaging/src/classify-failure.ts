@@ -10,7 +10,7 @@ export const MAX_FAILURES = 8;
  * Infrastructure by code: `…_UNAVAILABLE` (database, broker, node), `…_BLOCKED`, `LEASE_…`, always retryable. An
  * unknown error is retryable: a bug must not discard work at once. `countedFailures` includes this failure.
  */
-export function judgeFailure(error: unknown, countedFailures: number): Verdict {
+export function classifyFailure(error: unknown, countedFailures: number): Verdict {
   if (!isRetryable(error)) return 'dead';
   if (error instanceof GatewayError && /_UNAVAILABLE$|_BLOCKED$|^LEASE_/.test(error.code)) return 'wait';
   return countedFailures >= MAX_FAILURES ? 'dead' : 'retry';

@@ -6,7 +6,7 @@ import type { Logger } from '@opentill/runtime/logger';
 import type { Metrics } from '@opentill/runtime/metrics';
 import type { Broker } from './connection.ts';
 import { createConsumerMetrics } from './consumer-metrics.ts';
-import { handleUntilDone } from './handle-with-retries.ts';
+import { handleWithRetries } from './handle-with-retries.ts';
 import { createEnvelopeReader } from './read-envelope.ts';
 
 export interface ConsumerOptions<T extends EventType> {
@@ -15,7 +15,7 @@ export interface ConsumerOptions<T extends EventType> {
   readonly type: T;
   /** Also limits parallel handlers; 20–50 where they write to the database. */
   readonly prefetch: number;
-  /** Resolving acknowledges; judge-failure.ts maps a rejection to retry or dead letter. */
+  /** Resolving acknowledges; classify-failure.ts maps a rejection to retry or dead letter. */
   readonly handle: (envelope: EventEnvelope<T>) => Promise<void>;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -120,7 +120,7 @@ function createMessageHandler<T extends EventType>(options: ConsumerOptions<T>, 
   return async (channel: Channel, message: ConsumeMessage, giveUp: AbortSignal): Promise<void> => {
     const envelope = read(message);
     metrics.inFlight(1);
-    const outcome = envelope === undefined ? 'dead' : await handleUntilDone(envelope, giveUp, handling);
+    const outcome = envelope === undefined ? 'dead' : await handleWithRetries(envelope, giveUp, handling);
     metrics.inFlight(-1);
     try {
       if (outcome === 'ack') channel.ack(message);

@@ -4,7 +4,7 @@ import { backoffMs } from '@opentill/runtime/backoff';
 import { withDeadline } from '@opentill/runtime/deadline';
 import type { Logger } from '@opentill/runtime/logger';
 import type { ConsumerMetrics } from './consumer-metrics.ts';
-import { judgeFailure } from './classify-failure.ts';
+import { classifyFailure } from './classify-failure.ts';
 import { messagingError } from './messaging-error.ts';
 
 /** abandoned: no answer, so that the broker redelivers. */
@@ -21,9 +21,9 @@ export interface HandlingOptions<T extends EventType> {
 }
 
 /**
- * Retries with backoff until judge-failure.ts gives up. `giveUp` (channel lost, consumer stops) cuts only pauses short.
+ * Retries with backoff until classify-failure.ts gives up. `giveUp` (channel lost, consumer stops) cuts only pauses short.
  */
-export async function handleUntilDone<T extends EventType>(
+export async function handleWithRetries<T extends EventType>(
   envelope: EventEnvelope<T>,
   giveUp: AbortSignal,
   options: HandlingOptions<T>,
@@ -38,7 +38,7 @@ export async function handleUntilDone<T extends EventType>(
       return 'ack';
     }
     failures += 1;
-    const verdict = judgeFailure(failure.error, counted + 1);
+    const verdict = classifyFailure(failure.error, counted + 1);
     const fields = { queue, eventId: envelope.id, failures, error: failure.error };
     if (verdict === 'dead') {
       metrics.settled('dead');

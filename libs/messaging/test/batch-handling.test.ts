@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { EventEnvelope } from '@opentill/contracts/event-catalog';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { startConsumer } from '../src/consumer.ts';
-import { gatherHandling } from '../src/batch-handling.ts';
+import { batchHandling } from '../src/batch-handling.ts';
 import { createPublisher } from '../src/publisher.ts';
 import { createMetrics } from '@opentill/runtime/metrics';
 import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
@@ -29,7 +29,7 @@ async function consumeTogether(handleTogether: Handle) {
     service: 'webhook-sender',
     type: 'order.created',
     prefetch: 100,
-    handle: gatherHandling({ handleTogether, together: 20, atOnce: 1 }),
+    handle: batchHandling({ handleTogether, together: 20, atOnce: 1 }),
     logger,
     metrics,
     firstRetryDelayMs: 5,

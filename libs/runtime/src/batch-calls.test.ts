@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { gatherCalls } from './batch-calls.ts';
+import { batchCalls } from './batch-calls.ts';
 
 function aGatherer(overrides: { failedWhole?: boolean; spoils?: number } = {}) {
   const runs: number[][] = [];
   const gates: (() => void)[] = [];
-  const call = gatherCalls<number, string>({
+  const call = batchCalls<number, string>({
     runTogether: async (inputs) => {
       runs.push([...inputs]);
       await new Promise<void>((resolve) => gates.push(resolve));
@@ -22,7 +22,7 @@ function aGatherer(overrides: { failedWhole?: boolean; spoils?: number } = {}) {
   return { call, runs, open };
 }
 
-describe('gatherCalls', () => {
+describe('batchCalls', () => {
   it('starts a call at once and batches later calls up to the limit', async () => {
     const { call, runs, open } = aGatherer();
     const answers = Promise.all([1, 2, 3, 4, 5].map((n) => call(n)));

@@ -1,4 +1,4 @@
-export interface GatherOptions<Input, Output> {
+export interface BatchOptions<Input, Output> {
   /** Outputs in the order of the inputs, for all of them or none. */
   readonly runTogether: (inputs: readonly Input[]) => Promise<readonly Output[]>;
   /** The failed batch had no effect, so each call may be tried separately. */
@@ -18,8 +18,8 @@ interface Waiting<Input, Output> {
  * A call that finds a free run starts at once; others are batched, which costs less per call under load. When a batch
  * fails, each of its calls is tried separately.
  */
-export function gatherCalls<Input, Output>(
-  options: GatherOptions<Input, Output>,
+export function batchCalls<Input, Output>(
+  options: BatchOptions<Input, Output>,
 ): (input: Input) => Promise<Output> {
   const waiting: Waiting<Input, Output>[] = [];
   let runs = 0;

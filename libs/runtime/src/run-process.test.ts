@@ -19,7 +19,7 @@ async function aFreePort(): Promise<number> {
 async function start(port: number, stop: string) {
   const module = (name: string): string => JSON.stringify(new URL(name, import.meta.url).href);
   const script = `
-    const { runAlone } = await import(${module('run-alone.ts')});
+    const { runProcess } = await import(${module('run-process.ts')});
     const { createMetrics } = await import(${module('metrics.ts')});
     const compose = async (env, { fail, sharesProcess }) => ({
       checks: { database: async () => ({ ok: !sharesProcess }) },
@@ -27,7 +27,7 @@ async function start(port: number, stop: string) {
       health: { port: Number(env.HEALTH_PORT), host: '127.0.0.1' },
       stop: async () => { ${stop} },
     });
-    await runAlone('test', compose, process.env);`;
+    await runProcess('test', compose, process.env);`;
   const child = spawn(process.execPath, ['--conditions=source', '--input-type=module', '-e', script], {
     cwd: new URL('.', import.meta.url),
     stdio: ['ignore', 'pipe', 'inherit'],

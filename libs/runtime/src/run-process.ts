@@ -24,7 +24,7 @@ export type Compose = (env: Environment, context: CompositionContext) => Promise
 export type OnStop = (close: () => Promise<void>) => void;
 
 /** `stop` closes the registered resources in reverse order. When `open` throws, those already opened are closed. */
-export async function openInTurn(
+export async function openResources(
   open: (onStop: OnStop) => Promise<Omit<ComposedService, 'stop'>>,
 ): Promise<ComposedService> {
   const opened: (() => Promise<void>)[] = [];
@@ -40,7 +40,7 @@ export async function openInTurn(
 }
 
 /** Its own process with a health server, for main.ts. See runService. */
-export async function runAlone(name: string, compose: Compose, env: Environment): Promise<void> {
+export async function runProcess(name: string, compose: Compose, env: Environment): Promise<void> {
   await runService({
     name,
     logger: createLogger({ service: name, level: 'info' }),

@@ -5,7 +5,7 @@ export interface StartGate<Failure> {
   /** False while the part is left out, or while another caller runs the checks. Throws temporary failures. */
   admit(signal: AbortSignal): Promise<boolean>;
   /** A later answer contradicted the checks that had passed. */
-  expel(failure: Failure, error: unknown): void;
+  leaveOut(failure: Failure, error: unknown): void;
   leftOut(): Failure | undefined;
 }
 
@@ -66,7 +66,7 @@ export function createStartGates<Failure>({
             isChecking = false;
           }
         },
-        expel: leaveOut,
+        leaveOut,
         leftOut: () => failure,
       };
       gates.push(gate);

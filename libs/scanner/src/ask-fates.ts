@@ -89,7 +89,7 @@ async function readOlderBlocks(
     try {
       const [block] = await reader.headers(height, height, options);
       if (block?.hash !== hash) continue;
-      await reader.vouch(block, options);
+      await reader.confirmBlock(block, options);
       blocks.set(hash, block);
     } catch (error) {
       if (options.signal?.aborted === true || !(error instanceof GatewayError)) throw error;

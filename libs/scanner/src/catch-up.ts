@@ -201,5 +201,5 @@ async function confirmDepth(
       'the block from which depth is counted is not stored; it is read again',
       { height },
     );
-  await reader.vouch({ height, hash: block.hash }, options);
+  await reader.confirmBlock({ height, hash: block.hash }, options);
 }

@@ -9,7 +9,7 @@ import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
 import { createLogger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
-import { openInTurn, type Compose } from '@opentill/runtime/run-process';
+import { openResources, type Compose } from '@opentill/runtime/run-process';
 import { STOP_LIMITS_MS } from '@opentill/runtime/stop-within';
 import { readScannerConfig, type scannerConfigSchema } from './scanner-config.ts';
 import type { ScannerApp, ScannerDeps } from './create-scanner.ts';
@@ -23,7 +23,7 @@ export interface ScannerService {
   ) => ScannerApp;
 }
 
-export function composeScannerOf({ service, family, schema, createApp }: ScannerService): Compose {
+export function composeFamilyScanner({ service, family, schema, createApp }: ScannerService): Compose {
   return async (env, { fail, sharesProcess }) => {
     const config = readScannerConfig(schema, env);
     const { instanceId } = config;
@@ -34,7 +34,7 @@ export function composeScannerOf({ service, family, schema, createApp }: Scanner
     if (networks.length === 0)
       logger.warn(`no network to scan: the network file enables no ${family} network`);
     const metrics = createMetrics(service, { ofProcess: !sharesProcess });
-    return openInTurn(async (onStop) => {
+    return openResources(async (onStop) => {
       const database = openDatabase({
         url: config.databaseUrl,
         applicationName: `${service} ${instanceId}`,

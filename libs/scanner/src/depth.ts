@@ -74,7 +74,7 @@ export function confirmDepths({ network, reader }: Pick<Scanning, 'network' | 'r
   ): Promise<void> {
     const isOfChain = confirmed !== undefined && blockAt(state, confirmed.height)?.hash === confirmed.hash;
     if (isOfChain && confirmed !== undefined && height <= confirmed.height) return;
-    await reader.vouch({ height, hash }, options);
+    await reader.confirmBlock({ height, hash }, options);
     confirmed = { height, hash };
   }
 

@@ -63,12 +63,12 @@ export async function findAncestor(
  * it.
  */
 export async function confirmBranch(
-  reader: Pick<ChainReader, 'vouch'>,
+  reader: Pick<ChainReader, 'confirmBlock'>,
   { height, hash }: BlockHeader,
   options: ReadOptions,
 ): Promise<void> {
   try {
-    await reader.vouch({ height, hash }, options);
+    await reader.confirmBlock({ height, hash }, options);
   } catch (error) {
     if (options.signal?.aborted === true || !(error instanceof GatewayError)) throw error;
     const context = { height, hash, why: error.code };

@@ -136,6 +136,6 @@ async function readFirstState({ network, reader }: Scanning, options: ReadOption
     finalizedHeight === null ? Math.max(0, verifiedHeight - network.reorgWindow) : verifiedHeight;
   const blocks = await reader.headers(oldestHeight, verifiedHeight, options);
   const verified = blocks.at(-1);
-  if (verified !== undefined) await reader.vouch(verified, options);
+  if (verified !== undefined) await reader.confirmBlock(verified, options);
   return { head, finalizedHeight, verifiedHeight, blocks };
 }

@@ -134,7 +134,7 @@ describe('source alarms', () => {
       usable: true,
       trouble: null,
       failingSinceSeconds: null,
-      isAlone: false,
+      isSingleSource: false,
       score: 1,
       headLagBlocks: 0,
       lastErrorCode: null,

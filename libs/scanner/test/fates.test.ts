@@ -180,7 +180,7 @@ describe('own transaction', () => {
     expect(await callsOf(() => node.mine())).toEqual(['1 by two']);
     expect(await callsOf(() => node.mine())).toEqual([]);
     expect((await fates()).map((fate) => fate.split(' ')[1])).toEqual(['VERIFIED', 'VERIFIED', 'VERIFIED']);
-    expect(node.calls).toEqual(['head', 'readSeen', 'vouch', 'readVerified']);
+    expect(node.calls).toEqual(['head', 'readSeen', 'confirmBlock', 'readVerified']);
   });
 
   it('finds a receipt at the next poll if it appears after its block', async () => {

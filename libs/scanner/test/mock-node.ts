@@ -205,8 +205,8 @@ export function createMockNode(chain: Chain) {
         return { fates, disputed: [] };
       });
     },
-    vouch: ({ height, hash }) =>
-      call('vouch', () => {
+    confirmBlock: ({ height, hash }) =>
+      call('confirmBlock', () => {
         if (range(height, height)[0]?.hash !== hash)
           throw readerError('INCONSISTENT_ANSWER', 'another block');
       }),

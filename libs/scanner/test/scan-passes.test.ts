@@ -679,8 +679,8 @@ describe('round', () => {
       return [...node.calls];
     };
     expect(await callsOf(() => undefined)).toEqual(['head']);
-    expect(await callsOf(() => mineEmpty(1))).toEqual(['head', 'readSeen', 'vouch', 'readVerified']);
-    const deposit = ['head', 'readSeen', 'confirmTransfers', 'vouch', 'readVerified'];
+    expect(await callsOf(() => mineEmpty(1))).toEqual(['head', 'readSeen', 'confirmBlock', 'readVerified']);
+    const deposit = ['head', 'readSeen', 'confirmTransfers', 'confirmBlock', 'readVerified'];
     expect(await callsOf(() => node.mine(aTx({ to: ALICE, amount: 1n }, { to: BOB, amount: 1n })))).toEqual(
       deposit,
     );
@@ -689,14 +689,14 @@ describe('round', () => {
     expect(await callsOf(() => mineEmpty(1))).toEqual([
       'head',
       'readSeen',
-      'vouch',
+      'confirmBlock',
       'readVerified',
       'confirmTransfers',
     ]);
     expect(await callsOf(() => node.mine(aTx({ to: STRANGER, amount: 1n })))).toEqual([
       'head',
       'readSeen',
-      'vouch',
+      'confirmBlock',
       'readVerified',
     ]);
   });

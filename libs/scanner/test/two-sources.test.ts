@@ -60,7 +60,7 @@ function invent(count: number): void {
 const open = (options: Partial<TestScanOptions> = {}): Promise<TestScan> => {
   const reader: ChainReader = {
     ...node.reader,
-    vouch: witness.reader.vouch,
+    confirmBlock: witness.reader.confirmBlock,
     async readVerified(from, to, ...rest) {
       await witness.reader.headers(from, to);
       return node.reader.readVerified(from, to, ...rest);

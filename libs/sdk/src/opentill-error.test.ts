@@ -15,7 +15,7 @@ test.each([
   [302, 'SERVER_FAULT', true],
   [500, 'SERVER_FAULT', true],
   [503, 'UNAVAILABLE', true],
-] as const)('maps status %d to %s, temporary: %s', (httpStatus, code, isPassing) => {
+] as const)('maps status %d to %s, temporary: %s', (httpStatus, code, isRetryable) => {
   expect(errorCodeOf(httpStatus)).toBe(code);
-  expect(new OpentillError(code, '', { attempts: 1 }).isPassing).toBe(isPassing);
+  expect(new OpentillError(code, '', { attempts: 1 }).isRetryable).toBe(isRetryable);
 });

@@ -54,7 +54,7 @@ export class OpentillError extends Error {
   }
 
   /** The same call may succeed later without a change. */
-  get isPassing(): boolean {
+  get isRetryable(): boolean {
     return PASSING.has(this.code);
   }
 }

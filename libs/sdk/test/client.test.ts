@@ -128,7 +128,12 @@ describe('retries', () => {
     server.replies = [limited('60')];
     const asked = server.asked.length;
     const error = await failure(open({ maxPauseMs: 5_000 }).status('x'));
-    expect(error).toMatchObject({ code: 'RATE_LIMITED', retryAfterMs: 60_000, attempts: 1, isPassing: true });
+    expect(error).toMatchObject({
+      code: 'RATE_LIMITED',
+      retryAfterMs: 60_000,
+      attempts: 1,
+      isRetryable: true,
+    });
     expect(server.asked).toHaveLength(asked + 1);
   });
 
@@ -160,7 +165,7 @@ describe('permanent errors', () => {
       httpStatus,
       requestId: 'r-1',
       attempts: 1,
-      isPassing: false,
+      isRetryable: false,
     });
     expect(server.asked).toHaveLength(1);
   });

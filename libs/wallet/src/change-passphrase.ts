@@ -1,6 +1,6 @@
 import { rename, rm } from 'node:fs/promises';
 import { createKeystore, openKeystore, type KeystorePurpose, type OpenedKeystore } from './keystore.ts';
-import { nextFileOf, openKeystoreOrNext } from './open-keystore-with-recovery.ts';
+import { nextFileOf, openKeystoreWithRecovery } from './open-keystore-with-recovery.ts';
 import { syncDirectoryOf } from './write-file-atomically.ts';
 
 /** Complete on disk. The process may die after each of these steps. */
@@ -44,7 +44,7 @@ export async function changePassphrase(change: PassphraseChange): Promise<void> 
 
 /** Completes or discards the `.next` file of an interrupted change. */
 async function openAndRepairPolicy(path: string, passphrase: string): Promise<OpenedKeystore> {
-  const { isNext, ...policy } = await openKeystoreOrNext(path, 'policy', passphrase);
+  const { isNext, ...policy } = await openKeystoreWithRecovery(path, 'policy', passphrase);
   if (isNext) await replaceByNext(path);
   else await rm(nextFileOf(path), { force: true });
   return policy;

@@ -12,7 +12,7 @@ import {
   seedFingerprint,
 } from './derivation.ts';
 import { openKeystore } from './keystore.ts';
-import { requireOwnPublicKeys } from './require-own-public-keys.ts';
+import { requireMatchingPublicKeys } from './require-own-public-keys.ts';
 import { walletError } from './wallet-error.ts';
 
 export interface KeystoreSigner extends DepositSigner {
@@ -37,7 +37,7 @@ const SIGNATURE_BYTES = 65;
 /** Far more addresses than are swept at once. */
 const ADMITTED_MAX = 10_000;
 
-/** Takes 0.5 s (scrypt). Zeroes the seed. @throws the errors of openKeystore and requireOwnPublicKeys */
+/** Takes 0.5 s (scrypt). Zeroes the seed. @throws the errors of openKeystore and requireMatchingPublicKeys */
 export async function openKeystoreSigner(options: KeystoreSignerOptions): Promise<KeystoreSigner> {
   const { secret, keyId } = await openKeystore(options.keystoreFile, 'seed', options.passphrase);
   try {
@@ -50,7 +50,7 @@ export async function openKeystoreSigner(options: KeystoreSignerOptions): Promis
       );
     }
     if (options.publicKeysFile !== undefined)
-      await requireOwnPublicKeys(options.publicKeysFile, secret, options.codecs);
+      await requireMatchingPublicKeys(options.publicKeysFile, secret, options.codecs);
     return createSigner(secret, keyId, options);
   } finally {
     secret.fill(0);

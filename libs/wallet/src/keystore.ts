@@ -2,7 +2,7 @@ import type { ScryptOptions } from 'node:crypto';
 import { createCipheriv, createDecipheriv, createHash, randomBytes, scrypt } from 'node:crypto';
 import { access } from 'node:fs/promises';
 import { readJson } from '@opentill/domain/read-json';
-import { readClosedFile } from './read-private-file.ts';
+import { readPrivateFile } from './read-private-file.ts';
 import { walletError } from './wallet-error.ts';
 import { writeFileAtomically } from './write-file-atomically.ts';
 
@@ -148,7 +148,7 @@ async function sealKeystore(contents: KeystoreContents, passphrase: string): Pro
 }
 
 async function readKeystore(path: string): Promise<KeystoreFile> {
-  return parseKeystore(await readClosedFile(path, FILE_BYTES_MAX), path);
+  return parseKeystore(await readPrivateFile(path, FILE_BYTES_MAX), path);
 }
 
 function requirePurpose(file: KeystoreFile, purpose: KeystorePurpose, path: string): void {

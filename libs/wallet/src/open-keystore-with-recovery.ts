@@ -8,7 +8,7 @@ export function nextFileOf(path: string): string {
 }
 
 /** Opens the `.next` file only if `path` does not accept the passphrase. Throws the errors of openKeystore. */
-export async function openKeystoreOrNext(
+export async function openKeystoreWithRecovery(
   path: string,
   purpose: KeystorePurpose,
   passphrase: string,

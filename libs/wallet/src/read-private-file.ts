@@ -6,7 +6,7 @@ const FILE_BYTES_MAX = 64 * 1024;
 const FORBIDDEN_BITS = 0o027;
 
 /** Throws FILE_UNREADABLE (missing, forbidden, above `bytesMax`), FILE_TOO_OPEN. */
-export async function readClosedFile(path: string, bytesMax = FILE_BYTES_MAX): Promise<string> {
+export async function readPrivateFile(path: string, bytesMax = FILE_BYTES_MAX): Promise<string> {
   const file = await open(path, 'r').catch((cause: unknown) => {
     throw walletError('FILE_UNREADABLE', `${path} cannot be read`, { path }, cause);
   });

@@ -1,6 +1,6 @@
-import { readClosedFile } from './read-private-file.ts';
+import { readPrivateFile } from './read-private-file.ts';
 
 /** For parseMnemonic. @throws FILE_UNREADABLE, FILE_TOO_OPEN */
 export function readWordsFile(path: string): Promise<string> {
-  return readClosedFile(path);
+  return readPrivateFile(path);
 }

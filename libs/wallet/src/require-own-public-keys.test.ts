@@ -9,7 +9,7 @@ import { createKeystore } from './keystore.ts';
 import { openKeystoreSigner } from './keystore-signer.ts';
 import { generateMnemonic, seedOf } from './mnemonic.ts';
 import { publicKeysOf, writePublicKeys, type PublicKeys } from './public-keys.ts';
-import { requireOwnPublicKeys } from './require-own-public-keys.ts';
+import { requireMatchingPublicKeys } from './require-own-public-keys.ts';
 
 const codecs = [evmAddressCodec];
 const [seed, otherSeed] = [seedOf(generateMnemonic()), seedOf(generateMnemonic())];
@@ -25,7 +25,7 @@ afterAll(() => rm(dir, { recursive: true }));
 
 async function check(keys: PublicKeys): Promise<unknown> {
   await writePublicKeys(path, keys);
-  return requireOwnPublicKeys(path, seed, codecs).then(
+  return requireMatchingPublicKeys(path, seed, codecs).then(
     () => 'OWN',
     (error: unknown) => error,
   );
@@ -89,11 +89,11 @@ it.each<readonly [string, PublicKeys, readonly string[]]>([
 });
 
 it('rejects a missing or invalid public key file', async () => {
-  await expect(requireOwnPublicKeys(join(dir, 'none'), seed, codecs)).rejects.toMatchObject({
+  await expect(requireMatchingPublicKeys(join(dir, 'none'), seed, codecs)).rejects.toMatchObject({
     code: 'FILE_UNREADABLE',
   });
   await writeFile(path, '{}');
-  await expect(requireOwnPublicKeys(path, seed, codecs)).rejects.toMatchObject({
+  await expect(requireMatchingPublicKeys(path, seed, codecs)).rejects.toMatchObject({
     code: 'PUBLIC_KEYS_INVALID',
   });
 });

@@ -8,7 +8,7 @@ import { walletError } from './wallet-error.ts';
  * wallets, as older files do, but contain no foreign one. Does not zero `seed`. @throws PUBLIC_KEYS_OF_ANOTHER_SEED
  * (names the fields, repeats no key), FILE_UNREADABLE, PUBLIC_KEYS_INVALID
  */
-export async function requireOwnPublicKeys(
+export async function requireMatchingPublicKeys(
   path: string,
   seed: Uint8Array,
   codecs: readonly AddressCodec[],

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { changePassphrase, type PassphraseChangeStep } from '../src/change-passphrase.ts';
 import { createKeystore, openKeystore } from '../src/keystore.ts';
-import { openKeystoreOrNext } from '../src/open-keystore-with-recovery.ts';
+import { openKeystoreWithRecovery } from '../src/open-keystore-with-recovery.ts';
 
 const [OLD, NEW, NEWER] = ['the old passphrase', 'the new passphrase', 'the newer passphrase'];
 const seed = { purpose: 'seed', keyId: '16a93ed0', secret: Buffer.alloc(64, 5) } as const;
@@ -62,7 +62,7 @@ async function passphrasesOfBoth(): Promise<readonly string[]> {
     candidates.map(async (passphrase) => {
       const opened = await Promise.allSettled([
         openKeystore(keystoreFile, 'seed', passphrase),
-        openKeystoreOrNext(policyFile, 'policy', passphrase),
+        openKeystoreWithRecovery(policyFile, 'policy', passphrase),
       ]);
       const [first, second] = opened.map((one) =>
         one.status === 'fulfilled' ? one.value.secret : undefined,

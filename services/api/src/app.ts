@@ -105,7 +105,7 @@ export function createApp(deps: ApiDeps): Api {
         startLoop({
           name: 'housekeeping',
           intervalMs: HOUSEKEEPING_EVERY_MS,
-          run: () => store.forgetSpent(),
+          run: () => store.deleteExpired(),
           onError: observe.housekeepingFailed,
         }),
       ];

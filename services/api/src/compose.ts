@@ -1,6 +1,6 @@
 import { readPageAssets } from '@opentill/checkout/page-assets';
 import { readTheme } from '@opentill/checkout/read-theme';
-import { kindOfNetworks } from '@opentill/contracts/network-kind';
+import { networkKindOf } from '@opentill/contracts/network-kind';
 import { readNetworkFile } from '@opentill/contracts/read-network-file';
 import { openDatabase } from '@opentill/db/database';
 import { createOutboxStore } from '@opentill/db/outbox';
@@ -11,7 +11,7 @@ import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
 import { createLogger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
-import { openInTurn, type Compose } from '@opentill/runtime/run-process';
+import { openResources, type Compose } from '@opentill/runtime/run-process';
 import { STOP_LIMITS_MS } from '@opentill/runtime/stop-within';
 import { publicKeysFor, readPublicKeys } from '@opentill/wallet/public-keys';
 import { ADDRESS_CODECS } from './address-codecs.ts';
@@ -28,10 +28,10 @@ export const composeApi: Compose = async (env, { sharesProcess }) => {
   const logger = createLogger({ service: SERVICE, level: config.logLevel });
   const networks = await readNetworkFile(config.networksFile, env);
   const keysFile = await readPublicKeys(config.publicKeysFile, ADDRESS_CODECS);
-  const publicKeys = publicKeysFor(keysFile, kindOfNetworks(networks));
+  const publicKeys = publicKeysFor(keysFile, networkKindOf(networks));
   const checkout = { ...(await readTheme(config.checkoutThemeFile)), assets: readPageAssets() };
   const metrics = createMetrics(SERVICE, { ofProcess: !sharesProcess });
-  return openInTurn(async (onStop) => {
+  return openResources(async (onStop) => {
     const database = openDatabase({
       url: config.databaseUrl,
       applicationName: `${SERVICE} ${config.instanceId}`,

@@ -1,4 +1,4 @@
-import { runAlone } from '@opentill/runtime/run-process';
+import { runProcess } from '@opentill/runtime/run-process';
 import { composeApi } from './compose.ts';
 
-await runAlone('api', composeApi, process.env);
+await runProcess('api', composeApi, process.env);

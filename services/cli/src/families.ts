@@ -54,5 +54,5 @@ export async function readFates(
     amountBaseUnits: baseUnits(pays.amount),
   }));
   const reader = CHAIN_FAMILIES[network.family].createReader(network, {});
-  return (await reader.readFates(own, { atHeight: height, neverAlone: true })).fates;
+  return (await reader.readFates(own, { atHeight: height, requireTwoSources: true })).fates;
 }

@@ -17,7 +17,7 @@ export function withOpsDatabase<T>(context: CliContext, work: (db: Db) => Promis
 }
 
 /** Only the owner may write what a restore writes. */
-export function withOwnersDatabase<T>(context: CliContext, work: (db: Db) => Promise<T>): Promise<T> {
+export function withOwnerDatabase<T>(context: CliContext, work: (db: Db) => Promise<T>): Promise<T> {
   const url = requiredVariable(context, 'DATABASE_ADMIN_URL');
   return withDatabase({ url, applicationName: 'opentill-restore', poolMax: 2 }, work);
 }

@@ -9,7 +9,7 @@ import type { OpsRoute } from '@opentill/contracts/ops/route';
 import { operatorIdOfToken } from '@opentill/db/operators';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { readConfig } from '@opentill/runtime/config';
-import { readClosedFile } from '@opentill/wallet/read-private-file';
+import { readPrivateFile } from '@opentill/wallet/read-private-file';
 import { tableLine } from './print-table.ts';
 import { OPERATOR_CONFIG_SCHEMA, requiredVariable } from './config.ts';
 import { cliError, usage, type CliContext } from './context.ts';
@@ -41,7 +41,7 @@ export async function openOps(context: CliContext): Promise<OpsClient> {
   const url = requiredVariable(context, 'OPS_URL').replace(/\/$/, '');
   requireSafe(context, url);
   const tokenFile = requiredVariable(context, 'OPS_TOKEN_FILE');
-  const token = (await readClosedFile(tokenFile)).trim();
+  const token = (await readPrivateFile(tokenFile)).trim();
   // A different secret in this file must not leave the process, neither in a request nor in an error about a header.
   if (operatorIdOfToken(token) === undefined)
     throw usage(`OPS_TOKEN_FILE: ${tokenFile} does not contain an operator's token.`);

@@ -23,6 +23,6 @@ function parseMoment(option: string, text: string, now: Date): Date {
   throw usage(`${option} must be a time such as 2026-03-01, 2026-03-01T12:00:00Z or 24h (ago), not ${text}.`);
 }
 
-export function momentOf<T extends string | undefined>(now: Date, option: string, text: T): T {
+export function parseOptionalTime<T extends string | undefined>(now: Date, option: string, text: T): T {
   return text === undefined ? text : (parseMoment(option, text, now).toISOString() as T);
 }

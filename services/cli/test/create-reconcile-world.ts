@@ -75,7 +75,7 @@ const contractOf = (symbol: string): string | null =>
   symbol in DEV_TOKEN_ADDRESSES ? DEV_TOKEN_ADDRESSES[symbol as 'USDT'].toLowerCase() : null;
 
 /** Has the rows that scanner, tracker and signer would have written. */
-export async function createWorldOfBooks() {
+export async function createReconcileWorld() {
   const folder = mkdtempSync(join(tmpdir(), 'opentill-reconcile-'));
   const anvil: Anvil = await startAnvil({
     dir: join(folder, 'anvil'),
@@ -390,7 +390,7 @@ export async function createWorldOfBooks() {
   return world;
 }
 
-export type WorldOfBooks = Awaited<ReturnType<typeof createWorldOfBooks>>;
+export type WorldOfBooks = Awaited<ReturnType<typeof createReconcileWorld>>;
 
 function networksFile(folder: string, rpcUrls: readonly string[]): string {
   const file = join(folder, 'networks.json');

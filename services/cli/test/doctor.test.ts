@@ -12,7 +12,7 @@ import {
 } from '@opentill/devnets/evm/start-evm-devnet';
 import { findFreePort } from '@opentill/test-servers/free-port';
 import { callRpc } from '@opentill/devnets/evm/json-rpc';
-import { createLyingRpcProxy, type LyingRpcOptions } from '@opentill/testkit/byzantine-rpc-proxy';
+import { createByzantineRpcProxy, type ByzantineRpcOptions } from '@opentill/testkit/byzantine-rpc-proxy';
 import { createTestBroker } from '@opentill/testkit/test-broker';
 import { createTestDatabase } from '@opentill/testkit/test-database';
 import type { Finding } from '../src/doctor/finding.ts';
@@ -120,10 +120,10 @@ const examine = (changes: object, env: Readonly<Record<string, string>> = {}): P
   doctor([networksFile(changes), '--json'], env);
 
 async function throughProxy<T>(
-  options: Omit<LyingRpcOptions, 'upstreamUrl' | 'seed'>,
+  options: Omit<ByzantineRpcOptions, 'upstreamUrl' | 'seed'>,
   work: (url: string) => Promise<T>,
 ): Promise<T> {
-  const proxy = await createLyingRpcProxy({ upstreamUrl: anvil.rpcUrl, seed: 1, ...options });
+  const proxy = await createByzantineRpcProxy({ upstreamUrl: anvil.rpcUrl, seed: 1, ...options });
   try {
     return await work(proxy.url);
   } finally {
@@ -250,7 +250,7 @@ describe('opentill doctor for a network', () => {
 
   it('compares the endpoints by a block and by each token', async () => {
     const isBlock = (params: readonly unknown[]): boolean => String(params[0]).startsWith('0x');
-    const override: LyingRpcOptions['override'] = async ({ method, params }, honest) => {
+    const override: ByzantineRpcOptions['override'] = async ({ method, params }, honest) => {
       if (method === 'eth_getCode') return { result: '0x' };
       if (method !== 'eth_getBlockByNumber' || !isBlock(params)) return undefined;
       const block = (await honest({ method, params })) as object;
@@ -339,7 +339,7 @@ describe('opentill doctor for a network', () => {
       outcome: 'warn',
       mend: 'Payouts wait: maxFeePerGas is 0.000000001 gwei; raise it or wait.',
     });
-    const liar = await createLyingRpcProxy({
+    const liar = await createByzantineRpcProxy({
       upstreamUrl: anvil.rpcUrl,
       seed: 1,
       override: async ({ method }) =>

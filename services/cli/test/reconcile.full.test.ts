@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { sql } from 'kysely';
-import { createWorldOfBooks, type WorldOfBooks } from './create-reconcile-world.ts';
+import { createReconcileWorld, type WorldOfBooks } from './create-reconcile-world.ts';
 
 const ADDRESSES = 100_000;
 /** More than some pages with their answers, less than all of them. */
@@ -13,7 +13,7 @@ const ORDERS_PER_STATEMENT = 10_000;
 
 let world: WorldOfBooks;
 beforeAll(async () => {
-  world = await createWorldOfBooks();
+  world = await createReconcileWorld();
 }, 60_000);
 afterAll(() => world.close());
 

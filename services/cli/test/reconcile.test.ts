@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { sql } from 'kysely';
 import { devAccount } from '@opentill/devnets/evm/accounts';
 import {
-  createWorldOfBooks,
+  createReconcileWorld,
   HOT_WALLET,
   startSecondSource,
   USDT,
@@ -12,7 +12,7 @@ import {
 // A correct ledger is made wrong step by step. Each error must be reported, and is corrected before the next.
 let world: WorldOfBooks;
 beforeAll(async () => {
-  world = await createWorldOfBooks();
+  world = await createReconcileWorld();
 });
 afterAll(() => world.close());
 

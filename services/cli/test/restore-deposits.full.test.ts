@@ -4,7 +4,13 @@ import { devAccount } from '@opentill/devnets/evm/accounts';
 import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { createRestoredBooks, type RestoredBooks } from './restored-ledger.ts';
-import { CHAIN, createWorldOfBooks, HOT_WALLET, USDT, type WorldOfBooks } from './create-reconcile-world.ts';
+import {
+  CHAIN,
+  createReconcileWorld,
+  HOT_WALLET,
+  USDT,
+  type WorldOfBooks,
+} from './create-reconcile-world.ts';
 
 // A database is restored to its state before deposit addresses were swept. Their payments since, and the fees sent to
 // them, are found on the chain and booked once. The test plays scanner and tracker.
@@ -59,7 +65,7 @@ const movements = async () => {
 };
 
 beforeAll(async () => {
-  world = await createWorldOfBooks();
+  world = await createReconcileWorld();
   books = await createRestoredBooks(world.server, world.db, world.networks());
   await sql`insert into chain_family (chain, family) values (${CHAIN}, 'EVM') on conflict do nothing`.execute(
     world.db,

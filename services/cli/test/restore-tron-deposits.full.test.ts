@@ -2,7 +2,14 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Address } from '@opentill/chain/address-codec';
 import { baseUnits } from '@opentill/domain/money';
 import { sql } from 'kysely';
-import { CHAIN, randomAddress, openTronBooks, USDT, type Signed, type TronBooks } from './tron-wallet-world.ts';
+import {
+  CHAIN,
+  randomAddress,
+  openTronBooks,
+  USDT,
+  type Signed,
+  type TronBooks,
+} from './tron-wallet-world.ts';
 
 // No count shows payments of TRON deposit addresses: every block since the backup is read for them and for fee top-ups,
 // and each is booked once.

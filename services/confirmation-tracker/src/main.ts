@@ -1,4 +1,4 @@
-import { runAlone } from '@opentill/runtime/run-process';
+import { runProcess } from '@opentill/runtime/run-process';
 import { composeTracker } from './compose.ts';
 
-await runAlone('confirmation-tracker', composeTracker, process.env);
+await runProcess('confirmation-tracker', composeTracker, process.env);

@@ -1,6 +1,6 @@
 import type { OrderStatus } from '@opentill/contracts/notify-order';
 import type { Chain } from '@opentill/domain/chains';
-import { isCredited, isInTime, readSums } from '@opentill/domain/collection-sums';
+import { isCredited, arrivedInTime, subtractFromCounted } from '@opentill/domain/collection-sums';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { baseUnits, type BaseUnits } from '@opentill/domain/money';
 import { isDeepEnough } from '@opentill/domain/confirmations';
@@ -15,7 +15,7 @@ import {
   type CollectionStep,
 } from '@opentill/domain/settle-collection';
 import {
-  fitOf,
+  compareWithOrder,
   settleBooking,
   unmatchedReason,
   type TransferBooking,
@@ -216,7 +216,7 @@ function stepsOf(
 ): { readonly steps: readonly CollectionStep[]; readonly isDecided: boolean } {
   const fact = toFact(deps, order, facts);
   const known: CollectionFacts = {
-    sums: readSums(order, facts.counted, facts.elsewhere.map(fact), facts.refunded.map(fact)),
+    sums: subtractFromCounted(order, facts.counted, facts.elsewhere.map(fact), facts.refunded.map(fact)),
     verifiedTimeSeconds: facts.verifiedTimeSeconds,
     lateCallbackAllowed: order.lateCallbackAt === null || now >= lateCallbackFrom(order.lateCallbackAt),
   };
@@ -234,12 +234,13 @@ function stepsOf(
 /** Too small, or not what the order asks for. */
 function isDust({ dustBelow }: SettleOrderDeps, order: LockedOrder, transfer: TransferRow): boolean {
   if (transfer.wentElsewhere) return false;
-  return fitOf(order, transfer) !== 'ORDERED' || transfer.amount < dustBelow(transfer.chain, transfer.symbol);
+  const isOrdered = compareWithOrder(order, transfer) === 'ORDERED';
+  return !isOrdered || transfer.amount < dustBelow(transfer.chain, transfer.symbol);
 }
 
 function judge(order: LockedOrder, transfer: TransferRow, entries: LedgerEntry[]): Judged {
   const receipt = receiptOf(order, transfer);
-  const fit = fitOf(order, transfer);
+  const fit = compareWithOrder(order, transfer);
   const settlement = settleBooking(
     transfer.transferId,
     receipt,
@@ -289,7 +290,7 @@ function changedUnmatched(order: LockedOrder, last: CollectionState, one: Judged
   const reason = unmatchedReason(last.status, {
     fit,
     state: transfer.state,
-    inTime: isInTime(order, transfer),
+    inTime: arrivedInTime(order, transfer),
     credited: booking.credited,
   });
   const held = transfer.unmatched;

@@ -7,7 +7,7 @@ import { baseUnits } from '@opentill/domain/money';
 import {
   PAYOUT_REASONS,
   settlePayout,
-  verdictOf,
+  classifyOutcome,
   type FateVerdict,
   type PayoutOrderState,
   type PayoutStep,
@@ -51,7 +51,7 @@ function portable(reason: string | null): string | null {
 
 /** The decisive transaction, otherwise the latest. Undefined while none is in a block. */
 function shownFate(fates: readonly FateRow[]): FateRow | undefined {
-  const last = (verdict: FateVerdict) => fates.findLast((fate) => verdictOf(fate) === verdict);
+  const last = (verdict: FateVerdict) => fates.findLast((fate) => classifyOutcome(fate) === verdict);
   return last('LANDED') ?? last('IN_BLOCK') ?? last('FAILED');
 }
 

@@ -1,7 +1,7 @@
 import { toNotifyOrder, toTransactionView } from '@opentill/contracts/format-order';
 import type { NotifyOrder } from '@opentill/contracts/notify-order';
 import type { Chain } from '@opentill/domain/chains';
-import { fitOf } from '@opentill/domain/settle-transfer';
+import { compareWithOrder } from '@opentill/domain/settle-transfer';
 import type { ChainDisplay } from './display-forms.ts';
 import type { LockedOrder, TransferRow } from './store/order-rows.ts';
 
@@ -17,7 +17,7 @@ export function viewOf(
   seenHeight: number,
 ): NotifyOrder {
   if (transfer === undefined) return toNotifyOrder(order, null);
-  if (fitOf(order, transfer) === 'ORDERED')
+  if (compareWithOrder(order, transfer) === 'ORDERED')
     return toNotifyOrder(order, {
       transfer,
       context: { ...displayOf(order.chain), headHeight: seenHeight },

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { isDeepEnough } from '@opentill/domain/confirmations';
-import { readSums, sumTransfers, type TransferFact } from '@opentill/domain/collection-sums';
-import { fitOf } from '@opentill/domain/settle-transfer';
+import { subtractFromCounted, sumTransfers, type TransferFact } from '@opentill/domain/collection-sums';
+import { compareWithOrder } from '@opentill/domain/settle-transfer';
 import { anEvmAddress, type OrderRow, type TransferRow } from '@opentill/testkit/scenario';
 import { agreedHeight } from '../src/agreed-height.ts';
 import { loadEveryTransfer, loadFacts } from '../src/store/load-facts.ts';
@@ -34,9 +34,14 @@ async function bothSums(order: OrderRow) {
       ...t,
       deepEnough: isDeepEnough(t, height, order.confirmations_required),
     });
-    const all = every.filter((t) => fitOf(terms!, t) === 'ORDERED');
+    const all = every.filter((t) => compareWithOrder(terms!, t) === 'ORDERED');
     return {
-      kept: readSums(terms!, facts.counted, facts.elsewhere.map(toFact), facts.refunded.map(toFact)),
+      kept: subtractFromCounted(
+        terms!,
+        facts.counted,
+        facts.elsewhere.map(toFact),
+        facts.refunded.map(toFact),
+      ),
       read: sumTransfers(terms!, all.map(toFact)),
     };
   });

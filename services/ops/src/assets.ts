@@ -1,7 +1,7 @@
 import { findToken, type NetworkConfig, type TokenConfig } from '@opentill/contracts/network-config';
 import { isChain, type Chain } from '@opentill/domain/chains';
 import { formatAmount } from '@opentill/domain/money';
-import { refuse } from './ops-error.ts';
+import { opsError } from './ops-error.ts';
 
 export interface Assets {
   readonly networks: readonly NetworkConfig[];
@@ -17,7 +17,7 @@ export function createAssets(networks: readonly NetworkConfig[]): Assets {
   const byChain = new Map<Chain, NetworkConfig>(networks.map((network) => [network.chain, network]));
   const requireNetwork = (chain: Chain): NetworkConfig => {
     const network = byChain.get(chain);
-    if (network === undefined) throw refuse('UNPROCESSABLE', `${chain} is not in the network file.`);
+    if (network === undefined) throw opsError('UNPROCESSABLE', `${chain} is not in the network file.`);
     return network;
   };
   return {
@@ -25,7 +25,7 @@ export function createAssets(networks: readonly NetworkConfig[]): Assets {
     requireNetwork,
     requireToken(chain, symbol) {
       const token = findToken(requireNetwork(chain), symbol);
-      if (token === undefined) throw refuse('UNPROCESSABLE', `${symbol} is not configured on ${chain}.`);
+      if (token === undefined) throw opsError('UNPROCESSABLE', `${symbol} is not configured on ${chain}.`);
       return token;
     },
     display(chain, symbol, baseUnits) {

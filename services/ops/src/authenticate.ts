@@ -7,11 +7,11 @@ import {
 } from '@opentill/db/operators';
 import type { Db } from '@opentill/db/database';
 import { GatewayError } from '@opentill/domain/gateway-error';
-import { gatherCalls } from '@opentill/runtime/batch-calls';
+import { batchCalls } from '@opentill/runtime/batch-calls';
 import type { OpsErrorCode } from '@opentill/contracts/ops/errors';
 import type { Exchange } from './exchange.ts';
 import type { Observe } from './observe.ts';
-import { refuse } from './ops-error.ts';
+import { opsError } from './ops-error.ts';
 
 /** Requests without a valid token, per client address. Further ones get 429. */
 const FAILURES_PER_MINUTE = 10;
@@ -36,7 +36,7 @@ export interface Authenticate {
 export function createAuthenticate(db: Db, observe: Observe): Authenticate {
   const failures = new RateLimiterMemory({ points: FAILURES_PER_MINUTE, duration: WINDOW_SECONDS });
   const forbidden = new RateLimiterMemory({ points: FORBIDDEN_PER_MINUTE, duration: WINDOW_SECONDS });
-  const lookUp = gatherCalls<string, OfToken>({
+  const lookUp = batchCalls<string, OfToken>({
     runTogether: (tokens) => findOperatorsByTokens(db, tokens),
     failedWhole: () => false,
     runsAtOnce: 1,
@@ -51,7 +51,7 @@ export function createAuthenticate(db: Db, observe: Observe): Authenticate {
     }
     await failures.consume(exchange.clientAddress).catch(() => undefined); // rejects only beyond the limit
     observe.notAuthenticated(exchange, why, operatorId);
-    throw refuse('UNAUTHENTICATED', message);
+    throw opsError('UNAUTHENTICATED', message);
   }
 
   return {

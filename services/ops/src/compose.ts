@@ -8,7 +8,7 @@ import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
 import { createLogger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
-import { openInTurn, type Compose } from '@opentill/runtime/run-process';
+import { openResources, type Compose } from '@opentill/runtime/run-process';
 import { STOP_LIMITS_MS } from '@opentill/runtime/stop-within';
 import { createApp } from './app.ts';
 import { readOpsConfig } from './config.ts';
@@ -26,7 +26,7 @@ export const composeOps: Compose = async (env, { sharesProcess }) => {
   const logger = createLogger({ service: SERVICE, level: config.logLevel });
   const networks = await readNetworkFile(config.networksFile, env);
   const metrics = createMetrics(SERVICE, { ofProcess: !sharesProcess });
-  return openInTurn(async (onStop) => {
+  return openResources(async (onStop) => {
     const open = (applicationName: string, poolMax: number, statementTimeoutMs: number) => {
       const database = openDatabase({
         url: config.databaseUrl,

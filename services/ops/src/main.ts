@@ -1,4 +1,4 @@
-import { runAlone } from '@opentill/runtime/run-process';
+import { runProcess } from '@opentill/runtime/run-process';
 import { composeOps } from './compose.ts';
 
-await runAlone('ops', composeOps, process.env);
+await runProcess('ops', composeOps, process.env);

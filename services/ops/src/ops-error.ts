@@ -2,10 +2,10 @@ import type { OpsErrorCode } from '@opentill/contracts/ops/errors';
 import { GatewayError } from '@opentill/domain/gateway-error';
 
 /** One sentence with the correction. Never contains a secret. */
-export function refuse(code: OpsErrorCode, message: string): GatewayError<OpsErrorCode> {
+export function opsError(code: OpsErrorCode, message: string): GatewayError<OpsErrorCode> {
   return new GatewayError(code, message, { retryable: false });
 }
 
 export function notFound(what: string): GatewayError<OpsErrorCode> {
-  return refuse('NOT_FOUND', `There is no ${what}.`);
+  return opsError('NOT_FOUND', `There is no ${what}.`);
 }

@@ -1,4 +1,4 @@
-import { refuse } from './ops-error.ts';
+import { opsError } from './ops-error.ts';
 
 export interface Page<T> {
   readonly data: readonly T[];
@@ -34,7 +34,7 @@ export function keyAfter(cursor: string | undefined, kind: keyof typeof KEYS): s
   if (cursor === undefined) return undefined;
   const key = Buffer.from(cursor, 'base64url').toString('utf8');
   if (KEYS[kind].test(key)) return key;
-  throw refuse('CURSOR_INVALID', 'Set cursor to nextCursor of the previous page, with the same filters.');
+  throw opsError('CURSOR_INVALID', 'Set cursor to nextCursor of the previous page, with the same filters.');
 }
 
 /** Ids are UUIDs of version 7. Clocks of the processes that create them may differ by this much. */
@@ -65,5 +65,5 @@ export function dateOf(text: string | undefined): Date | undefined {
 export function requiredDate(text: string): Date {
   const date = new Date(text);
   if (!Number.isNaN(date.getTime())) return date;
-  throw refuse('INPUT_INVALID', 'Give times as 2026-03-01T12:00:00Z.');
+  throw opsError('INPUT_INVALID', 'Give times as 2026-03-01T12:00:00Z.');
 }

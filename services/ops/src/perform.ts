@@ -5,12 +5,12 @@ import type { Database, Tx } from '@opentill/db/database';
 import { lockOperator, writeAudit, type Operator } from '@opentill/db/operators';
 import { appendToOutbox } from '@opentill/db/outbox';
 import { redact } from '@opentill/runtime/redact';
-import { refusalOf } from './response.ts';
+import { toErrorBody } from './response.ts';
 import type { Authenticate } from './authenticate.ts';
 import type { Exchange } from './exchange.ts';
 import type { Act, Done } from './handlers.ts';
 import type { Observe } from './observe.ts';
-import { refuse } from './ops-error.ts';
+import { opsError } from './ops-error.ts';
 
 export interface PerformDeps {
   readonly database: Pick<Database, 'kysely'>;
@@ -44,7 +44,10 @@ export function createPerform(deps: PerformDeps): Perform {
 
   function checkRole(operator: Operator, route: OpsRoute): void {
     if (route.roles.includes(operator.role)) return;
-    throw refuse('FORBIDDEN', `Your role ${operator.role} may not do this; ${route.roles.join(' or ')} may.`);
+    throw opsError(
+      'FORBIDDEN',
+      `Your role ${operator.role} may not do this; ${route.roles.join(' or ')} may.`,
+    );
   }
 
   async function inTransaction(
@@ -56,7 +59,7 @@ export function createPerform(deps: PerformDeps): Perform {
   ): Promise<{ answer: unknown; emitted: boolean }> {
     const operator = await lockOperator(tx, operatorId);
     if (operator === undefined || operator.disabledAt !== null) {
-      throw refuse('UNAUTHENTICATED', 'The operator of this token is disabled.');
+      throw opsError('UNAUTHENTICATED', 'The operator of this token is disabled.');
     }
     checkRole(operator, route);
     let emitted = false;
@@ -94,7 +97,7 @@ export function createPerform(deps: PerformDeps): Perform {
       return answer;
     },
     async auditRefusal(exchange, { id, route, input }, error) {
-      const { code, message } = refusalOf(error);
+      const { code, message } = toErrorBody(error);
       const status = OPS_ERRORS[code];
       if (exchange.operator === undefined || status >= 500 || status === 429) return;
       await writeAudit(database.kysely, {

@@ -9,7 +9,7 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export interface Refusal {
+export interface ErrorBody {
   readonly code: OpsErrorCode;
   readonly message: string;
   /** Only with TOO_MANY_REQUESTS. */
@@ -31,7 +31,7 @@ const FOREIGN_CODES: Readonly<Record<string, OpsErrorCode>> = {
 };
 
 /** Other errors become INTERNAL and reveal no cause. */
-export function refusalOf(error: unknown): Refusal {
+export function toErrorBody(error: unknown): ErrorBody {
   if (!(error instanceof GatewayError)) return INTERNAL;
   const { code, message } = error as GatewayError;
   if (isDatabaseUnavailable(error) || code === 'DATABASE_CONFLICT') {
@@ -50,7 +50,7 @@ export function refusalOf(error: unknown): Refusal {
   };
 }
 
-const INTERNAL: Refusal = {
+const INTERNAL: ErrorBody = {
   code: 'INTERNAL',
   message: 'Internal error. The log has the details under this requestId.',
 };
@@ -60,7 +60,7 @@ function toSentence(message: string): string {
   return /[.!?]$/.test(capitalised) ? capitalised : `${capitalised}.`;
 }
 
-export function refusalAnswer({ code, message, retryAfterSeconds }: Refusal, requestId: string): Answer {
+export function errorResponse({ code, message, retryAfterSeconds }: ErrorBody, requestId: string): Answer {
   return {
     status: OPS_ERRORS[code],
     body: { error: { code, message, requestId } },

@@ -27,7 +27,7 @@ import type { Observe } from './observe/observe.ts';
 import type { OfNetwork, PayingNetwork } from './payouts/paying-network.ts';
 import type { PolicyJudge } from './policy/policy-port.ts';
 import { checkDatabase } from './store/check-database.ts';
-import { findMovingDeposits } from './store/find-due-deposits.ts';
+import { findDueDeposits } from './store/find-due-deposits.ts';
 import { holdForChain } from './store/mark-halted.ts';
 import { startPlanners, type PlanTiming } from './sweeps/start-planners.ts';
 import { startWatchingSweeps } from './sweeps/watch-sweeps.ts';
@@ -212,7 +212,7 @@ function startDeposits(shared: Shared): readonly DepositDrivers[] {
     const { chain, family } = paying.network;
     return startDepositDrivers({
       chain,
-      findMoving: (limit) => findMovingDeposits(deps.db, chain, limit),
+      findMoving: (limit) => findDueDeposits(deps.db, chain, limit),
       startDriver: ({ address, index }) => {
         // The database names the derivation index. The signer derives the address itself and compares.
         const isOurs = deps.keys.admitDeposit(family, index, address);

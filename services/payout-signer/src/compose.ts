@@ -5,7 +5,7 @@ import { suiFamily } from '@opentill/chain-sui/family';
 import { createSuiSender } from '@opentill/chain-sui/sender/create-sender';
 import { tronFamily } from '@opentill/chain-tron/family';
 import { createTronSender } from '@opentill/chain-tron/sender/create-sender';
-import { kindOfNetworks } from '@opentill/contracts/network-kind';
+import { networkKindOf } from '@opentill/contracts/network-kind';
 import { arePaidByGas, MAX_PAYOUT_GAS, type NetworkConfig } from '@opentill/contracts/network-config';
 import {
   payoutTermsOf,
@@ -23,7 +23,7 @@ import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
 import { createLogger, type Logger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
-import { openInTurn, type Compose } from '@opentill/runtime/run-process';
+import { openResources, type Compose } from '@opentill/runtime/run-process';
 import { STOP_LIMITS_MS } from '@opentill/runtime/stop-within';
 import { openKeystoreSigner, type KeystoreSigner } from '@opentill/wallet/keystore-signer';
 import { openPolicy, type OpenedPolicy } from '@opentill/wallet/policy/sealed-policy';
@@ -46,13 +46,13 @@ export const composePayoutSigner: Compose = async (env, { fail, sharesProcess })
   const { instanceId } = config;
   const logger = createLogger({ service: SERVICE, level: config.logLevel });
   const file = await readNetworkFile(config.networksFile, env);
-  const kind = kindOfNetworks(file);
+  const kind = networkKindOf(file);
   const networks = selectNetworks(file, config.chains);
   const isLocal = config.profile === 'local';
   if (isLocal) refuseMainNetworks(file);
   requireSafeSources(networks, config.sourceRisksAccepted);
   for (const risk of findSourceRisks(networks)) logger.warn('source risk accepted', { ...risk });
-  return openInTurn(async (onStop) => {
+  return openResources(async (onStop) => {
     const { keys, policy, gasCaps } = await openKeys(config, file, kind, logger);
     onStop(() => Promise.resolve(keys.close()));
     const database = openDatabase({
@@ -241,15 +241,15 @@ function payOnEvm(
 
 function logSources({ chain }: NetworkConfig, logger: Logger) {
   return {
-    onSendAnswer: (answer: { readonly outcome: string; readonly lied?: true }) => {
-      const isAlarming = answer.lied === true || answer.outcome === 'REFUSED';
+    onSendAnswer: (answer: { readonly outcome: string; readonly wrongHash?: true }) => {
+      const isAlarming = answer.wrongHash === true || answer.outcome === 'REFUSED';
       logger[isAlarming ? 'warn' : 'debug']('broadcast answered', { chain, ...answer });
     },
-    onAlone: ({ label }: { readonly label: string }) =>
+    onSingleSource: ({ label }: { readonly label: string }) =>
       logger.debug('single source accepted', { chain, source: label }),
     onSourceChange: (change: SourceChange) => {
-      const isPassing = change.trouble === 'RESTING' || change.before === 'RESTING';
-      logger[isPassing ? 'debug' : 'info']('source changed', { chain, ...change });
+      const isRetryable = change.trouble === 'RESTING' || change.before === 'RESTING';
+      logger[isRetryable ? 'debug' : 'info']('source changed', { chain, ...change });
     },
     onFinding: onNewFinding(({ source, kind, error }: Finding) =>
       logger.warn('source finding', { chain, source, kind, error }),

@@ -1,4 +1,4 @@
-import { runAlone } from '@opentill/runtime/run-process';
+import { runProcess } from '@opentill/runtime/run-process';
 import { composePayoutSigner } from './compose.ts';
 
-await runAlone('payout-signer', composePayoutSigner, process.env);
+await runProcess('payout-signer', composePayoutSigner, process.env);

@@ -12,7 +12,7 @@ import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-da
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { startMarkingUnpayable } from '../src/wallet/mark-unpayable.ts';
 import type { Observe } from '../src/observe/observe.ts';
-import type { TakenIn } from '../src/nonce/store/payout-store.ts';
+import type { NonceUpdates } from '../src/nonce/store/payout-store.ts';
 import { markUnpayable, refuseUnpayable } from '../src/store/mark-unpayable.ts';
 
 const wallet = anEvmAddress() as Address;
@@ -53,8 +53,8 @@ function start(): { stop(): Promise<void>; blocked: string[]; vetoed: string[] }
   const vetoed: string[] = [];
   const logger = createLogger({ service: 'payout-signer', level: 'silent' });
   const observe = {
-    hindered: (_key: unknown, orderPk: string) => void blocked.push(orderPk),
-    takenIn: (_key: unknown, taken: TakenIn) => void vetoed.push(...taken.vetoedOrderPks),
+    blocked: (_key: unknown, orderPk: string) => void blocked.push(orderPk),
+    externalUpdatesApplied: (_key: unknown, taken: NonceUpdates) => void vetoed.push(...taken.vetoedOrderPks),
     passFailed: (_key: unknown, error: unknown) => expect(error).toBeUndefined(),
   } as unknown as Observe;
   const loop = startMarkingUnpayable({

@@ -33,7 +33,7 @@ afterAll(async () => {
 type State = 'REQUESTED' | 'AUTHORISED' | 'SIGNED' | 'REFUSED' | 'EXPIRED';
 interface Given {
   readonly state?: State;
-  /** Of the authorisation. Null: never authorised. */
+  /** Time since the authorisation. Null: never authorised. */
   readonly ago?: string | null;
   /** Default for SIGNED: one transaction, as old as the authorisation. */
   readonly signed?: readonly { readonly ago: string; readonly nonce: number | null }[];

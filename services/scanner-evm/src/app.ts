@@ -6,7 +6,7 @@ import {
   type ScannerApp,
   type ScannerDeps as ScannerOfFamilyDeps,
 } from '@opentill/scanner/create-scanner';
-import { createJudgementObserver } from './observe-rejected-logs.ts';
+import { createRejectedLogsObserver } from './observe-rejected-logs.ts';
 
 export type { ScannerApp };
 
@@ -15,7 +15,7 @@ export interface ScannerDeps extends Omit<ScannerOfFamilyDeps, 'schema' | 'openN
 }
 
 export function createApp({ networks, ...deps }: ScannerDeps): ScannerApp {
-  const judgements = createJudgementObserver(deps);
+  const judgements = createRejectedLogsObserver(deps);
   return createScanner({
     ...deps,
     schema: 'scanner_evm',

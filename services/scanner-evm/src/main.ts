@@ -1,4 +1,4 @@
-import { runAlone } from '@opentill/runtime/run-process';
+import { runProcess } from '@opentill/runtime/run-process';
 import { composeScanner } from './compose.ts';
 
-await runAlone('scanner-evm', composeScanner, process.env);
+await runProcess('scanner-evm', composeScanner, process.env);

@@ -6,7 +6,7 @@ import { devAccount } from '@opentill/devnets/evm/accounts';
 import { callContract, deployContract, reorg } from '@opentill/devnets/evm/start-evm-devnet';
 import { signTransaction } from '@opentill/devnets/evm/transactions';
 import { callRpc } from '@opentill/devnets/evm/json-rpc';
-import { createLyingRpcProxy, type LyingRpcOptions } from '@opentill/testkit/byzantine-rpc-proxy';
+import { createByzantineRpcProxy, type ByzantineRpcOptions } from '@opentill/testkit/byzantine-rpc-proxy';
 import { aHotWalletAddress, anOwnTransaction } from '@opentill/testkit/payout-scenario';
 import { anEvmAddress, aPayout } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
@@ -287,11 +287,11 @@ describe('two sources, one with wrong receipts', () => {
     falsify: (receipt: Receipt) => unknown,
   ): Promise<{ stopFalsifying(): void }> {
     let isWrong = true;
-    const override: NonNullable<LyingRpcOptions['override']> = async ({ method, params }, honest) => {
+    const override: NonNullable<ByzantineRpcOptions['override']> = async ({ method, params }, honest) => {
       if (!isWrong || method !== 'eth_getTransactionReceipt' || params[0] !== txHash) return undefined;
       return { result: falsify((await honest({ method, params })) as Receipt) };
     };
-    const proxy = await createLyingRpcProxy({ upstreamUrl: world.anvil.rpcUrl, seed: 1, override });
+    const proxy = await createByzantineRpcProxy({ upstreamUrl: world.anvil.rpcUrl, seed: 1, override });
     closers.push(() => proxy.close());
     await replica.stop();
     const { rpcUrl } = world.anvil;

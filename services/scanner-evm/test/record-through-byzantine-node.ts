@@ -1,11 +1,11 @@
 import { expect } from 'vitest';
 import { reorg } from '@opentill/devnets/evm/start-evm-devnet';
-import { createLyingRpcProxy } from '@opentill/testkit/byzantine-rpc-proxy';
+import { createByzantineRpcProxy } from '@opentill/testkit/byzantine-rpc-proxy';
 import type { ScannerWorld } from './scanner-harness.ts';
 
 /** Each block has a payment; a reorganisation follows after every eighth. */
 export async function recordThroughByzantineNode(world: ScannerWorld, blocks: number): Promise<void> {
-  const proxy = await createLyingRpcProxy({
+  const proxy = await createByzantineRpcProxy({
     upstreamUrl: world.anvil.rpcUrl,
     seed: 7,
     faults: {

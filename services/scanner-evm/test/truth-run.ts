@@ -10,7 +10,11 @@ import { createObserve } from '@opentill/scanner/observe';
 import { createChainGates, startChainScan } from '@opentill/scanner/scan-chain';
 import { scanNetworkOf } from '@opentill/scanner/scan-network';
 import { createScanStore } from '@opentill/scanner/store/scan-store';
-import { createLyingRpcProxy, type LyingRpcProxy, type RpcFault } from '@opentill/testkit/byzantine-rpc-proxy';
+import {
+  createByzantineRpcProxy,
+  type ByzantineRpcProxy,
+  type RpcFault,
+} from '@opentill/testkit/byzantine-rpc-proxy';
 import {
   runTruthOf,
   type RunningScanner,
@@ -30,7 +34,7 @@ export interface TruthPlan extends Plan {
 
 export interface TruthFindings extends Findings {
   readonly fates: Fates;
-  readonly injectedFaults: readonly LyingRpcProxy['injected'][];
+  readonly injectedFaults: readonly ByzantineRpcProxy['injected'][];
 }
 
 /** Probability per request, call or answer. The rarest do not occur in every run. */
@@ -68,12 +72,12 @@ export function runTruth(plan: TruthPlan): Promise<TruthFindings> {
     onClose(() => world.close());
     const { rpcUrl } = world.anvil;
     const chain = await createTruthChain(rpcUrl, plan.seed);
-    const openProxy = async (place: number): Promise<LyingRpcProxy> => {
+    const openProxy = async (place: number): Promise<ByzantineRpcProxy> => {
       const proxy = await createProxy(plan, rpcUrl, place);
       onClose(() => proxy.close());
       return proxy;
     };
-    const proxies: LyingRpcProxy[] = [];
+    const proxies: ByzantineRpcProxy[] = [];
     for (let place = 0; place < plan.sources; place += 1) proxies.push(await openProxy(place));
     const head = (): Promise<number> => headHeight(rpcUrl);
     return {
@@ -104,7 +108,7 @@ export function runTruth(plan: TruthPlan): Promise<TruthFindings> {
         await world.mine(CONFIRMATIONS + 2);
         return undefined;
       },
-      toldMaxMs: plan.crippled === undefined ? 60_000 : undefined,
+      detectedMaxMs: plan.crippled === undefined ? 60_000 : undefined,
       extra: async () => ({
         fates: await chain.fates(),
         injectedFaults: proxies.map(({ injected }) => injected),
@@ -115,12 +119,12 @@ export function runTruth(plan: TruthPlan): Promise<TruthFindings> {
 
 const lastByte = (hash: string): number => Number.parseInt(hash.slice(-2), 16);
 
-function createProxy(plan: TruthPlan, upstreamUrl: string, place: number): Promise<LyingRpcProxy> {
+function createProxy(plan: TruthPlan, upstreamUrl: string, place: number): Promise<ByzantineRpcProxy> {
   const caps = [
     { rangeCapBlocks: 7, resultCapLogs: 60 },
     { rangeCapBlocks: 12, lagBlocks: 3 },
   ];
-  return createLyingRpcProxy({
+  return createByzantineRpcProxy({
     upstreamUrl,
     seed: plan.seed * 1_000 + place,
     faults: { ...FAULTS, ...plan.faults },
@@ -139,7 +143,7 @@ function createProxy(plan: TruthPlan, upstreamUrl: string, place: number): Promi
 async function startScanner(
   plan: TruthPlan,
   world: ScannerWorld,
-  proxies: readonly LyingRpcProxy[],
+  proxies: readonly ByzantineRpcProxy[],
 ): Promise<RunningScanner> {
   const rpcUrls = proxies.map((proxy) => proxy.url);
   if (plan.crippled === undefined) return world.startReplica({ rpcUrls });

@@ -34,19 +34,19 @@ const LASTS_MAX = 3;
 
 /**
  * `place` is the node's index: per address only one node gives wrong answers, because identical wrong answers of two
- * cannot be detected. `isAlone` omits the faults that only a second source reveals.
+ * cannot be detected. `isSingleSource` omits the faults that only a second source reveals.
  */
 export function createByzantineNode(
   node: SuiNode,
   {
     seed,
     place,
-    isAlone = false,
+    isSingleSource = false,
     coinTypes,
   }: {
     readonly seed: number;
     readonly place: number;
-    readonly isAlone?: boolean;
+    readonly isSingleSource?: boolean;
     readonly coinTypes: readonly string[];
   },
 ): ByzantineNode {
@@ -56,7 +56,7 @@ export function createByzantineNode(
   const injected: Partial<Record<NodeFault, number>> = {};
   const isMine = (address: string): boolean => Number.parseInt(address.at(-1)!, 16) % 2 === place % 2;
   const kinds = NODE_FAULTS.filter(
-    (kind) => !isAlone || !['hide-payments', 'invent-payment', 'fork'].includes(kind),
+    (kind) => !isSingleSource || !['hide-payments', 'invent-payment', 'fork'].includes(kind),
   );
   let left = 0;
   let isDead = false;

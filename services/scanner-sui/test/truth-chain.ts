@@ -81,9 +81,9 @@ export function createTruthChain(devnet: SuiDevnet, seed: number): TruthChain {
     },
     gasTakenBack: async (to) => {
       const by = pick<Signer>(payers);
-      devnet.control.setGasGivenBack(by.toSuiAddress());
+      devnet.control.setRebatedGas(by.toSuiAddress());
       await pay([{ ...coin(to), amount: 0n }], {}, by);
-      devnet.control.setGasGivenBack(undefined);
+      devnet.control.setRebatedGas(undefined);
     },
     failed: (to) => pay([coin(to)], { fails: true }),
     ofNothing: (to) => pay([{ ...coin(to), amount: 0n }]),

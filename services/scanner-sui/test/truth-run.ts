@@ -26,12 +26,17 @@ export function runTruth(plan: TruthPlan): Promise<TruthFindings> {
     const { control, tokens } = world.devnet;
     const chain = createTruthChain(world.devnet, plan.seed);
     if (plan.isControl === true) chain.addAddress(`0x${'5e'.repeat(32)}`);
-    const isAlone = plan.sources === 1;
+    const isSingleSource = plan.sources === 1;
     const nodes: ByzantineNode[] = [];
     for (let place = 0; place < plan.sources; place += 1) {
       const node = await control.openNode();
       nodes.push(
-        createByzantineNode(node, { seed: plan.seed, place, isAlone, coinTypes: Object.values(tokens) }),
+        createByzantineNode(node, {
+          seed: plan.seed,
+          place,
+          isSingleSource,
+          coinTypes: Object.values(tokens),
+        }),
       );
     }
     const [living, dying] = nodes;
@@ -69,7 +74,7 @@ export function runTruth(plan: TruthPlan): Promise<TruthFindings> {
         control.checkpoint();
         return Promise.resolve(head());
       },
-      toldMaxMs: 1_500,
+      detectedMaxMs: 1_500,
       extra: () => ({ sent: chain.sent, injectedFaults: nodes.map(({ injected }) => injected) }),
     };
   });

@@ -1,6 +1,6 @@
 import {
-  createLyingTronProxy,
-  type LyingTronProxy,
+  createByzantineTronProxy,
+  type ByzantineTronProxy,
   type TronNodeFault,
 } from '@opentill/testkit/byzantine-tron-proxy';
 import {
@@ -22,7 +22,7 @@ export interface TruthPlan extends Plan {
 
 export interface TruthFindings extends Findings {
   readonly sent: TruthChain['sent'];
-  readonly injectedFaults: readonly LyingTronProxy['injected'][];
+  readonly injectedFaults: readonly ByzantineTronProxy['injected'][];
 }
 
 /**
@@ -78,16 +78,17 @@ export function runTruth(plan: TruthPlan): Promise<TruthFindings> {
     const { url, control, tokens } = world.devnet;
     const chain = await createTruthChain(world.devnet, plan.seed);
     const faults = { ...FAULTS, ...(plan.sources === 1 ? WITHOUT_UNDETECTABLE : {}), ...plan.faults };
-    const proxies: LyingTronProxy[] = [];
+    const proxies: ByzantineTronProxy[] = [];
     for (let place = 0; place < plan.sources; place += 1) {
-      const proxy = await createLyingTronProxy({
+      const proxy = await createByzantineTronProxy({
         upstreamUrl: url,
         seed: plan.seed * 1_000 + place,
         faults,
         lagBlocks: 2 + place,
         delayMs: 100,
         // Identical wrong answers of two sources cannot be detected.
-        mayLieOf: (txHash) => plan.sources === 1 || Number.parseInt(txHash.at(-1) ?? '0', 16) % 2 === place,
+        canReplaceIn: (txHash) =>
+          plan.sources === 1 || Number.parseInt(txHash.at(-1) ?? '0', 16) % 2 === place,
       });
       onClose(() => proxy.close());
       proxies.push(proxy);
@@ -121,7 +122,7 @@ export function runTruth(plan: TruthPlan): Promise<TruthFindings> {
         await control.mine(SOLID_LAG + 2);
         return undefined;
       },
-      toldMaxMs: 60_000,
+      detectedMaxMs: 60_000,
       extra: () => ({ sent: chain.sent, injectedFaults: proxies.map(({ injected }) => injected) }),
     };
   });

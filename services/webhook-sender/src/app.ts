@@ -2,7 +2,7 @@ import type { Database } from '@opentill/db/database';
 import { announcePresence } from '@opentill/db/presence';
 import type { Broker } from '@opentill/messaging/connection';
 import { startConsumer, type Consumer } from '@opentill/messaging/consumer';
-import { gatherHandling } from '@opentill/messaging/batch-handling';
+import { batchHandling } from '@opentill/messaging/batch-handling';
 import type { Clock } from '@opentill/runtime/clock';
 import type { Checks } from '@opentill/runtime/health';
 import type { Logger } from '@opentill/runtime/logger';
@@ -135,7 +135,7 @@ function startWork(deps: WebhookSenderDeps, observe: Observe): Work {
       service: 'webhook-sender',
       type,
       prefetch,
-      handle: gatherHandling({
+      handle: batchHandling({
         together,
         atOnce: HANDLED_AT_ONCE,
         handleTogether: (events) => onOrdersNotified({ db, observe, wake }, events),

@@ -14,7 +14,7 @@ export interface AttemptSlotsOptions {
   readonly onRoom: () => void;
 }
 
-/** Of the slots, for first attempts at healthy endpoints. */
+/** Share of the slots for first attempts at healthy endpoints. */
 const RESERVED_SHARE = 0.25;
 const SLOW_ROOM = 8;
 

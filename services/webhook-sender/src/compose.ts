@@ -3,7 +3,7 @@ import { connectBroker } from '@opentill/messaging/connection';
 import { systemClock } from '@opentill/runtime/clock';
 import { createLogger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
-import { openInTurn, type Compose } from '@opentill/runtime/run-process';
+import { openResources, type Compose } from '@opentill/runtime/run-process';
 import { STOP_LIMITS_MS } from '@opentill/runtime/stop-within';
 import { createApp } from './app.ts';
 import { readWebhookSenderConfig } from './config.ts';
@@ -16,7 +16,7 @@ export const composeWebhookSender: Compose = async (env, { sharesProcess }) => {
   const { instanceId: instance } = config;
   const logger = createLogger({ service: SERVICE, level: config.logLevel });
   const metrics = createMetrics(SERVICE, { ofProcess: !sharesProcess });
-  return openInTurn(async (onStop) => {
+  return openResources(async (onStop) => {
     const database = openDatabase({
       url: config.databaseUrl,
       applicationName: `${SERVICE} ${instance}`,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
-  judgeEndpoint,
+  updateBreaker,
   UNKNOWN_ENDPOINT,
   type EndpointHealth,
   type EndpointRules,
@@ -20,7 +20,7 @@ const WELL: Evidence = { eventId: 'e', attempt: 1, failure: null };
 const FAILED: Evidence = { eventId: 'e', attempt: 1, failure: { code: 'SERVER_ERROR', error: 'status 500' } };
 const GONE: Evidence = { eventId: 'e', attempt: 1, failure: { code: 'GONE', error: 'status 410' } };
 const judge = (health: EndpointHealth, evidence: readonly Evidence[], ms = 0, random = 0) =>
-  judgeEndpoint(health, evidence, at(ms), RULES, () => random);
+  updateBreaker(health, evidence, at(ms), RULES, () => random);
 const probing = (health: EndpointHealth): EndpointHealth => ({
   ...health,
   probe: { eventId: 'probe', attempt: 9 },
@@ -29,7 +29,7 @@ const probing = (health: EndpointHealth): EndpointHealth => ({
 const probe = (evidence: Evidence): Evidence => ({ ...evidence, eventId: 'probe', attempt: 9 });
 const OPEN = judge(UNKNOWN_ENDPOINT, [FAILED, FAILED, FAILED]);
 
-describe('judgeEndpoint', () => {
+describe('updateBreaker', () => {
   it('opens an endpoint after consecutive failures without a success between', () => {
     expect(judge(UNKNOWN_ENDPOINT, [FAILED, FAILED])).toMatchObject({ state: 'CLOSED', failuresInRow: 2 });
     expect(judge(UNKNOWN_ENDPOINT, [FAILED, FAILED, WELL, FAILED, FAILED])).toMatchObject({
@@ -150,7 +150,7 @@ it('matches the breaker table in every sequence of up to eight events', () => {
     if (depth === 0) return;
     for (const step of STEPS) {
       const now = at(path.length * 100);
-      const apply = (one: Evidence) => judgeEndpoint(health, [one], now, rules, () => 0);
+      const apply = (one: Evidence) => updateBreaker(health, [one], now, rules, () => 0);
       const mayProbe = simple.state === 'OPEN' && !simple.probing;
       if (step === 'probe claimed' && !mayProbe) continue;
       if (step.startsWith('probe') && step !== 'probe claimed' && !simple.probing) continue;

@@ -89,7 +89,7 @@ const JITTER_SHARE = 0.2;
  * libs/db/schema).
  * @param random in [0, 1)
  */
-export function judgeEndpoint(
+export function updateBreaker(
   health: EndpointHealth,
   evidence: readonly Evidence[],
   now: Date,

@@ -1,7 +1,7 @@
 import type { Db } from '@opentill/db/database';
 import {
   FIRST_CALLBACK,
-  forgetEndedCallbacks,
+  deleteEndedCallbacksPage,
   rollDeliveryAttempts,
   ROLLED_ROWS_MAX,
   rollInbox,
@@ -84,7 +84,7 @@ export function deleteEndedCallbacks(
       roundBegunAtMs = performance.now();
     }
     held = token;
-    const page = await forgetEndedCallbacks(db, keptSeconds, position, CALLBACKS_PER_ROUND);
+    const page = await deleteEndedCallbacksPage(db, keptSeconds, position, CALLBACKS_PER_ROUND);
     position = page.last;
     return page.next === null ? undefined : 'again';
   };

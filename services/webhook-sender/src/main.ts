@@ -1,4 +1,4 @@
-import { runAlone } from '@opentill/runtime/run-process';
+import { runProcess } from '@opentill/runtime/run-process';
 import { composeWebhookSender } from './compose.ts';
 
-await runAlone('webhook-sender', composeWebhookSender, process.env);
+await runProcess('webhook-sender', composeWebhookSender, process.env);

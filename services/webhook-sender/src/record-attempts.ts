@@ -1,6 +1,6 @@
 import type { Db, Tx } from '@opentill/db/database';
 import { GatewayError } from '@opentill/domain/gateway-error';
-import { judgeEndpoint, type EndpointRules, type Evidence } from './endpoint-health.ts';
+import { updateBreaker, type EndpointRules, type Evidence } from './endpoint-health.ts';
 import type { Observe } from './observe.ts';
 import type { ClaimedDelivery } from './store/claim-due.ts';
 import { lockEndpoints, updateEndpoints, type EndpointChange } from './store/endpoints.ts';
@@ -124,7 +124,7 @@ function recordEvidence(tx: Tx, deps: RecorderDeps, { held, news }: Finished): P
     const evidence = [...held]
       .filter(({ claim }) => claim.merchantId === merchantId && claim.generation === generation)
       .map(evidenceOf);
-    return judgeEndpoint(health, evidence, now, endpointRules, random);
+    return updateBreaker(health, evidence, now, endpointRules, random);
   });
 }
 

@@ -331,7 +331,7 @@ describe('crash recovery', () => {
   }
 
   /** Redelivers like a broker. Each failure ends a process. */
-  async function handleUntilDone(event: EventEnvelope, crashAt?: number): Promise<CrashPoints> {
+  async function handleWithRetries(event: EventEnvelope, crashAt?: number): Promise<CrashPoints> {
     const dying = aProcess(crashAt);
     const observe = createObserve({ logger, metrics: createMetrics('test') });
     for (const process of [dying, aProcess()]) {
@@ -376,13 +376,13 @@ describe('crash recovery', () => {
     const counted = await (async () => {
       const order = await anOrder();
       const event = await move(order, 1, { withEvent: false });
-      return (await handleUntilDone(event)).steps.length;
+      return (await handleWithRetries(event)).steps.length;
     })();
     expect(counted).toBeGreaterThanOrEqual(5); // before begin, inbox, deliveries and commit, and after the commit
     for (let crashAt = 1; crashAt <= counted; crashAt += 1) {
       const order = await anOrder();
       const event = await move(order, 1, { withEvent: false });
-      const { crashed } = await handleUntilDone(event, crashAt);
+      const { crashed } = await handleWithRetries(event, crashAt);
       expect({ crashAt, crashed }).toEqual({ crashAt, crashed: true });
       const rows = await admin.kysely
         .selectFrom('delivery')
@@ -399,7 +399,7 @@ describe('crash recovery', () => {
       const order = await anOrder();
       for (const sequence of [1, 2]) {
         const event = await move(order, sequence, { withEvent: false });
-        await handleUntilDone(event);
+        await handleWithRetries(event);
       }
       const dying = aProcess(crashAt);
       const worker = startWorker(dying);

@@ -104,7 +104,7 @@ async function attempts(errorCode?: string): Promise<number> {
 }
 
 describe('healthy merchants next to hostile receivers', () => {
-  it('receive callbacks before any hanging attempt ends, and no forbidden address is used', async () => {
+  it('receive callbacks before a hanging attempt ends; no forbidden address is used', async () => {
     healthy = await Promise.all(
       Array.from(
         { length: 6 },

@@ -7,7 +7,7 @@ import { openDatabase, type Database } from '@opentill/db/database';
 import { migrate } from '@opentill/db/migrate';
 import { roleUrl, setRolePasswords } from '@opentill/db/roles';
 import { declareTopology } from '@opentill/messaging/declare-topology';
-import { findOrBringServers } from '@opentill/test-servers/servers';
+import { findOrStartServers } from '@opentill/test-servers/servers';
 
 const ROLES = ['tracker', 'signer', 'scanner_evm', 'scanner_tron', 'scanner_sui'] as const;
 export type Role = (typeof ROLES)[number];
@@ -27,7 +27,7 @@ export async function withServers<T>(
 ): Promise<T> {
   const dir = mkdtempSync(join(tmpdir(), 'opentill-bench-'));
   chmodSync(dir, 0o711); // under root, Postgres runs as another user
-  const { database, broker, stop } = await findOrBringServers({ dir, given: {}, keepData: false, say });
+  const { database, broker, stop } = await findOrStartServers({ dir, given: {}, keepData: false, say });
   const admin = new pg.Client({ connectionString: database.url, application_name: 'bench' });
   try {
     await declareTopology(broker.url);

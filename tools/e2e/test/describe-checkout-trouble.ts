@@ -29,7 +29,7 @@ export function describeCheckoutTrouble(under: () => CheckoutUnderTest): void {
       });
       const copied = async (name: string) => {
         await view.page.getByRole('button', { name }).click();
-        await view.page.locator('.copy[data-said]').first().waitFor();
+        await view.page.locator('.copy[data-copied]').first().waitFor();
         return view.page.evaluate<string>('navigator.clipboard.readText()');
       };
       expect(await copied('Copy amount')).toBe('12.345678');

@@ -139,7 +139,7 @@ describe('permanent errors', () => {
     };
     const failures = Object.entries(calls).map(async ([code, call]) => [code, await failure(call)] as const);
     for (const [code, error] of await Promise.all(failures))
-      expect(error).toMatchObject({ code, attempts: 1, isPassing: false });
+      expect(error).toMatchObject({ code, attempts: 1, isRetryable: false });
   }, 30_000);
 });
 
@@ -171,7 +171,7 @@ describe('rate limits', () => {
       code: 'RATE_LIMITED',
       httpStatus: 429,
       attempts: 1,
-      isPassing: true,
+      isRetryable: true,
     });
   }, 60_000);
 });
@@ -183,7 +183,7 @@ describe('an unavailable database', () => {
     let waiting: Promise<unknown> = Promise.resolve();
     await servers.withoutDatabase(async () => {
       const error = await failure(open({ retries: 0 }).createCollection(collection()));
-      expect(error).toMatchObject({ code: 'UNAVAILABLE', httpStatus: 503, attempts: 1, isPassing: true });
+      expect(error).toMatchObject({ code: 'UNAVAILABLE', httpStatus: 503, attempts: 1, isRetryable: true });
       waiting = open({ retries: 200, maxPauseMs: 1_000, fetch: noted.fetch }).createCollection(fields);
       await waitUntil('the client retries', () => noted.attempts.length >= 3, 20_000);
     });
@@ -199,7 +199,7 @@ describe('an internal error of the gateway', () => {
     await sql`alter table deposit_address rename to deposit_address_away`.execute(db);
     try {
       const error = await failure(open({ retries: 1 }).createCollection(collection()));
-      expect(error).toMatchObject({ code: 'SERVER_FAULT', httpStatus: 500, attempts: 2, isPassing: true });
+      expect(error).toMatchObject({ code: 'SERVER_FAULT', httpStatus: 500, attempts: 2, isRetryable: true });
       expect(error.requestId).toMatch(/\S/);
     } finally {
       await sql`alter table deposit_address_away rename to deposit_address`.execute(db);
@@ -219,14 +219,14 @@ describe('a frozen or stopped gateway', () => {
         code: 'NO_ANSWER',
         message: expect.stringContaining('no response within 500 ms'),
         attempts: 1,
-        isPassing: true,
+        isRetryable: true,
       });
       expect(performance.now() - startedAt).toBeLessThan(2_000);
       const ending = new AbortController();
       const call = failure(open().createCollection(collection(), { signal: ending.signal }));
       setTimeout(() => ending.abort(new Error('the customer left')), 200);
       const error = await call;
-      expect(error).toMatchObject({ code: 'ABORTED', attempts: 1, isPassing: false });
+      expect(error).toMatchObject({ code: 'ABORTED', attempts: 1, isRetryable: false });
       expect(error.cause).toMatchObject({ message: 'the customer left' });
       waiting = open({ timeoutMs: 400, retries: 50, maxPauseMs: 300 }).createCollection(fields);
       await new Promise((resolve) => setTimeout(resolve, 1_500)); // the frozen process receives some attempts

@@ -57,7 +57,7 @@ const RABBITMQ_IMAGE = 'rabbitmq:4-management';
 const CONTAINER_DEADLINE_MS = 60_000;
 
 /** Prefers a given URL, then a container, then a local process. If one server fails, stops the other. */
-export async function findOrBringServers(options: ServersOptions): Promise<Servers> {
+export async function findOrStartServers(options: ServersOptions): Promise<Servers> {
   const say = options.say ?? (() => {});
   const isAllGiven = Boolean(options.given.databaseUrl && options.given.amqpUrl);
   const hasEngine = !isAllGiven && options.containers !== false && (await isDockerAnswering());

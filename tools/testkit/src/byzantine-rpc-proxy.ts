@@ -36,7 +36,7 @@ export type RpcFault =
   /** The last one of a block's receipts is missing. */
   | 'blockReceiptsShort';
 
-export interface LyingRpcOptions {
+export interface ByzantineRpcOptions {
   readonly upstreamUrl: string;
   readonly seed: number;
   /** Probability of each fault, 0 to 1, per opportunity. */
@@ -69,7 +69,7 @@ export interface DroppableLog {
 }
 
 /** Counters and faults can be read and changed at any time. */
-export interface LyingRpcProxy {
+export interface ByzantineRpcProxy {
   readonly url: string;
   /** Number of injected faults that could have an effect. */
   readonly injected: Partial<Record<RpcFault | 'rangeCap' | 'resultCap', number>>;
@@ -102,11 +102,11 @@ interface View {
 const hex = (value: number): string => `0x${value.toString(16)}`;
 
 /** Byzantine node in front of an honest one. The same seed and sequence of requests give the same faults. */
-export async function createLyingRpcProxy(options: LyingRpcOptions): Promise<LyingRpcProxy> {
+export async function createByzantineRpcProxy(options: ByzantineRpcOptions): Promise<ByzantineRpcProxy> {
   const random = seededRandom(options.seed);
   const lagBlocks = options.lagBlocks ?? 4;
   let faults = options.faults ?? {};
-  const injected: LyingRpcProxy['injected'] = {};
+  const injected: ByzantineRpcProxy['injected'] = {};
   const calls: Record<string, number> = {};
 
   const count = (fault: keyof typeof injected): true => {

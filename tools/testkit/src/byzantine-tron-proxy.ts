@@ -51,7 +51,7 @@ export type TronNodeFault =
   /** Reports a successful contract call as failed, without logs. */
   | 'inventedFailure';
 
-export interface LyingTronOptions {
+export interface ByzantineTronOptions {
   readonly upstreamUrl: string;
   readonly seed: number;
   /** Probability of each fault, 0 to 1, per opportunity. */
@@ -61,7 +61,7 @@ export interface LyingTronOptions {
   /** @default 150 */
   readonly delayMs?: number;
   /** Transactions that faults may affect; default all. Two proxies need disjoint sets. */
-  readonly mayLieOf?: (txHash: string) => boolean;
+  readonly canReplaceIn?: (txHash: string) => boolean;
   /** Replaces a response, without faults, unless it returns undefined. */
   readonly override?: (asked: AskedOfTron, honest: () => Promise<unknown>) => Promise<unknown>;
 }
@@ -73,7 +73,7 @@ export interface AskedOfTron {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-export interface LyingTronProxy {
+export interface ByzantineTronProxy {
   readonly url: string;
   /** Number of injected faults that could have an effect. */
   readonly injected: Partial<Record<TronNodeFault, number>>;
@@ -106,10 +106,10 @@ const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0;
 
 /** Byzantine node in front of an honest one. The same seed and sequence of requests give the same faults. */
-export async function createLyingTronProxy(options: LyingTronOptions): Promise<LyingTronProxy> {
-  const { mayLieOf = () => true, lagBlocks = 3 } = options;
+export async function createByzantineTronProxy(options: ByzantineTronOptions): Promise<ByzantineTronProxy> {
+  const { canReplaceIn = () => true, lagBlocks = 3 } = options;
   const random = seededRandom(options.seed);
-  const injected: LyingTronProxy['injected'] = {};
+  const injected: ByzantineTronProxy['injected'] = {};
   const calls: Record<string, number> = {};
   let faults = options.faults ?? {};
   const happens = (fault: TronNodeFault): boolean => random() < (faults[fault] ?? 0);
@@ -200,7 +200,7 @@ export async function createLyingTronProxy(options: LyingTronOptions): Promise<L
     const without = (list: readonly { readonly id?: string; readonly txID?: string }[]) => {
       const place = height % Math.max(1, list.length);
       const { id, txID } = list[place] ?? {};
-      return mayLieOf(id ?? txID ?? '') ? list.filter((_, other) => other !== place) : list;
+      return canReplaceIn(id ?? txID ?? '') ? list.filter((_, other) => other !== place) : list;
     };
     if (Array.isArray(truth)) return truth.length === 0 ? truth : inject(fault, without(truth));
     if (!isObject(truth) || !('transactions' in truth)) return truth;
@@ -211,7 +211,7 @@ export async function createLyingTronProxy(options: LyingTronOptions): Promise<L
 
   function lieOfOne(info: RawInfo): RawInfo {
     const { log: logs = [] } = info;
-    if (!mayLieOf(info.id ?? '')) return info;
+    if (!canReplaceIn(info.id ?? '')) return info;
     if (logs.length > 0 && happens('droppedLog'))
       return inject('droppedLog', { ...info, log: logs.slice(1) });
     if (logs.length > 0 && happens('inventedLog')) {

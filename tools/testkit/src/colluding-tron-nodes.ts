@@ -1,7 +1,11 @@
 import { signHash } from '@opentill/devnets/tron/chain/signature';
 import { sha256 } from '@opentill/devnets/tron/sha256';
 import { hex } from '@opentill/devnets/tron/tron-address';
-import { createLyingTronProxy, type AskedOfTron, type LyingTronProxy } from './byzantine-tron-proxy.ts';
+import {
+  createByzantineTronProxy,
+  type AskedOfTron,
+  type ByzantineTronProxy,
+} from './byzantine-tron-proxy.ts';
 import { headerHash, withHeader, type BlockWithHeader } from './tron-block-id.ts';
 
 /** FORGED_HEADERS recomputes roots and links, and signs headers with the nodes' key under the witnesses' names. */
@@ -28,7 +32,7 @@ const ATTACKER_KEY = sha256(Buffer.from('a key of two colluding nodes'));
 export async function startColludingNodes(upstreamUrl: string): Promise<ColludingNodes> {
   const hidden = new Set<string>();
   const forged = new Map<string, Block>();
-  let proxies: readonly LyingTronProxy[] = [];
+  let proxies: readonly ByzantineTronProxy[] = [];
   const nodes = {
     urls: ['', ''] as [string, string],
     hidden,
@@ -84,7 +88,9 @@ export async function startColludingNodes(upstreamUrl: string): Promise<Colludin
     return method === 'getblock' || transactions === undefined ? header : { ...header, transactions };
   }
 
-  proxies = await Promise.all([1, 2].map((seed) => createLyingTronProxy({ upstreamUrl, seed, override })));
+  proxies = await Promise.all(
+    [1, 2].map((seed) => createByzantineTronProxy({ upstreamUrl, seed, override })),
+  );
   nodes.urls = [proxies[0]!.url, proxies[1]!.url];
   return nodes;
 }

@@ -65,7 +65,7 @@ export async function compareTransfers(admin: Db, truth: readonly Deposit[]): Pr
 }
 
 /** Ids of verified transfers without an event, and of events without a verified transfer, after at most `limitMs`. */
-export async function untoldTransfers(
+export async function undetectedTransfers(
   admin: Db,
   scan: Pick<WatchedScan, 'takeEvents'>,
   limitMs: number,

@@ -5,7 +5,7 @@ import { seededRandom } from './seeded-random.ts';
 import {
   auditTransfers,
   compareTransfers,
-  untoldTransfers,
+  undetectedTransfers,
   type Deposit,
   type TransferFindings,
 } from './transfer-audit.ts';
@@ -31,7 +31,7 @@ export interface TruthFindings extends TransferFindings {
   readonly deposits: number;
   readonly settled: boolean;
   /** Verified rows without an event, and events without a verified row. Empty if events are not checked. */
-  readonly untold: readonly string[];
+  readonly undetected: readonly string[];
   readonly naive: { readonly missed: number; readonly invented: number };
   readonly outage: OutageFindings | undefined;
   readonly failures: readonly unknown[];
@@ -86,7 +86,7 @@ export interface TruthScene<Chain extends TruthChain, Extra> {
   /** Mines the blocks that verify all deposits. Returns the height to verify, if it is not the last deposit's. */
   finish(): Promise<number | undefined>;
   /** Maximum wait for events; undefined if they are not checked. */
-  readonly toldMaxMs: number | undefined;
+  readonly detectedMaxMs: number | undefined;
   extra(): Extra | Promise<Extra>;
 }
 
@@ -131,12 +131,15 @@ export async function runTruthOf<Plan extends TruthPlan, Chain extends TruthChai
     const last = target ?? Math.max(...truth.map(({ height }) => height));
     const settled = await world.passed('verified', last, SETTLE_MAX_MS);
     const credited = new Set(truth.map(scene.keyOf ?? (({ tx, amount }) => `${tx} ${amount}`)));
-    const { toldMaxMs } = scene;
+    const { detectedMaxMs } = scene;
     const findings: TruthFindings & Extra = {
       deposits: truth.length,
       settled,
       ...(await compareTransfers(world.admin.kysely, truth)),
-      untold: toldMaxMs === undefined ? [] : await untoldTransfers(world.admin.kysely, world, toldMaxMs),
+      undetected:
+        detectedMaxMs === undefined
+          ? []
+          : await undetectedTransfers(world.admin.kysely, world, detectedMaxMs),
       naive: {
         missed: [...credited].filter((key) => !naive.credited.has(key)).length,
         invented: [...naive.credited].filter((key) => !credited.has(key)).length,
@@ -168,7 +171,7 @@ function reportOf({ name, seed, blocks, reorgs, restarts }: TruthPlan, findings:
 
 /** Requires every deposit to be found, verified once and reported, and no other. */
 export function expectTruth(findings: TruthFindings, depositsMin: number): void {
-  expect(findings).toMatchObject({ settled: true, missed: [], invented: [], unverified: 0, untold: [] });
+  expect(findings).toMatchObject({ settled: true, missed: [], invented: [], unverified: 0, undetected: [] });
   expect(findings.deposits).toBeGreaterThanOrEqual(depositsMin);
 }
 

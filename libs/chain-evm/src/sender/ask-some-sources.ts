@@ -1,5 +1,5 @@
 import type { ReadOptions } from '@opentill/chain/chain-reader';
-import type { Said } from '@opentill/chain-sources/ask-two-sources';
+import type { SourceAnswer } from '@opentill/chain-sources/ask-two-sources';
 import type { EvmSource, EvmSources } from '../sources.ts';
 import { isFailoverError } from '@opentill/chain-sources/is-failover-error';
 
@@ -9,9 +9,9 @@ export async function askSomeSources<T>(
   wanted: number,
   ask: (source: EvmSource, options: ReadOptions) => Promise<T>,
   options: ReadOptions,
-): Promise<readonly Said<EvmSource, T>[]> {
-  const received: Said<EvmSource, T>[] = [];
-  const left = [...sources.witnesses()];
+): Promise<readonly SourceAnswer<EvmSource, T>[]> {
+  const received: SourceAnswer<EvmSource, T>[] = [];
+  const left = [...sources.quorumSources()];
   let failure: unknown;
   while (received.length < wanted && left.length > 0) {
     const asked = left.splice(0, wanted - received.length);

@@ -1,5 +1,5 @@
 import type { ReadOptions } from '@opentill/chain/chain-reader';
-import type { Said } from '@opentill/chain-sources/ask-two-sources';
+import type { SourceAnswer } from '@opentill/chain-sources/ask-two-sources';
 import { pairOf } from '@opentill/chain-sources/ask-two-sources';
 import type { EvmSource, EvmSources } from '../sources.ts';
 import { isFailoverError } from '@opentill/chain-sources/is-failover-error';
@@ -13,7 +13,7 @@ export interface QuestionToTwo<T> {
   readonly suffices: (answer: T) => boolean;
 }
 
-type Settled<T> = Said<EvmSource, T> | { readonly source: EvmSource; readonly failure: unknown };
+type Settled<T> = SourceAnswer<EvmSource, T> | { readonly source: EvmSource; readonly failure: unknown };
 
 /**
  * Replaces sources that fail. A slow second answer is awaited only for PATIENCE_MS, unless the first does not suffice.
@@ -23,13 +23,13 @@ export async function askTwoAtOnce<T>(
   sources: EvmSources,
   { ask, suffices }: QuestionToTwo<T>,
   options: ReadOptions,
-): Promise<readonly Said<EvmSource, T>[]> {
+): Promise<readonly SourceAnswer<EvmSource, T>[]> {
   const controller = new AbortController();
   const { signal: given } = options;
   const signal = given === undefined ? controller.signal : AbortSignal.any([given, controller.signal]);
   const left = inOrder(sources);
   const underWay = new Map<EvmSource, Promise<Settled<T>>>();
-  const received: Said<EvmSource, T>[] = [];
+  const received: SourceAnswer<EvmSource, T>[] = [];
   const asked: EvmSource[] = [];
   const patience = createPatience();
   let failure: unknown;
@@ -67,7 +67,7 @@ export async function askTwoAtOnce<T>(
 /** The best two on different hosts, then the other usable sources, then those that lag. */
 function inOrder(sources: EvmSources): EvmSource[] {
   const usable = sources.usable();
-  return [...new Set([...pairOf(usable), ...usable, ...sources.witnesses()])];
+  return [...new Set([...pairOf(usable), ...usable, ...sources.quorumSources()])];
 }
 
 function settle<T>(source: EvmSource, answer: Promise<T>): Promise<Settled<T>> {

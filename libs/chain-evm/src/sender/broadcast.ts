@@ -14,9 +14,9 @@ export interface SendAnswer {
   readonly source: string;
   readonly txHash: TxHash;
   readonly outcome: SendOutcome;
-  /** Node's message for a rejection. With `lied`: the node returned another hash than the transaction's. */
+  /** Node's message for a rejection. With `wrongHash`: the node returned another hash than the transaction's. */
   readonly said?: string;
-  readonly lied?: true;
+  readonly wrongHash?: true;
   readonly fault?: ReaderErrorCode;
 }
 
@@ -38,7 +38,7 @@ export async function broadcast(
     outcomes.every((replies) =>
       replies.some((outcome) => outcome !== undefined && CONCLUSIVE.includes(outcome)),
     );
-  const sends = sources.witnesses().map(async (source) => {
+  const sends = sources.quorumSources().map(async (source) => {
     const replies = await sendTo(source, signed, onAnswer, options);
     replies.forEach((outcome, place) => outcomes[place]?.push(outcome));
     if (isConclusive()) settled.resolve(undefined);
@@ -78,11 +78,11 @@ function faultOf(error: unknown): Pick<SendAnswer, 'outcome' | 'fault'> {
   return { outcome: 'UNKNOWN', fault };
 }
 
-function outcomeOf(txHash: TxHash, answer: unknown): Pick<SendAnswer, 'outcome' | 'said' | 'lied'> {
+function outcomeOf(txHash: TxHash, answer: unknown): Pick<SendAnswer, 'outcome' | 'said' | 'wrongHash'> {
   if (answer instanceof GatewayError) {
     const { said } = answer.context;
     return { outcome: sendOutcomeOf(answer as ReaderError), ...(typeof said === 'string' ? { said } : {}) };
   }
   if (typeof answer === 'string' && answer.toLowerCase() === txHash) return { outcome: 'ACCEPTED' };
-  return { outcome: 'UNKNOWN', said: boundedText(JSON.stringify(answer) ?? ''), lied: true };
+  return { outcome: 'UNKNOWN', said: boundedText(JSON.stringify(answer) ?? ''), wrongHash: true };
 }

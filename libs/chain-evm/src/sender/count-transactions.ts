@@ -3,7 +3,7 @@ import type { BlockHeader } from '@opentill/chain/block';
 import type { AgreementOptions, ReadOptions } from '@opentill/chain/chain-reader';
 import { isReaderError, readerError } from '@opentill/chain/reader-error';
 import { GatewayError } from '@opentill/domain/gateway-error';
-import type { Said } from '@opentill/chain-sources/ask-two-sources';
+import type { SourceAnswer } from '@opentill/chain-sources/ask-two-sources';
 import { askTwoSources } from '@opentill/chain-sources/ask-two-sources';
 import { blockRequest, hexQuantity } from '../block-requests.ts';
 import { decodeHeader, decodeInteger } from '../decode.ts';
@@ -26,7 +26,7 @@ export async function readLatestCount(
 ): Promise<number> {
   const received = await askSomeSources(
     sources,
-    sources.witnesses().length,
+    sources.quorumSources().length,
     async (source, own) => {
       const [raw] = await source.batch([countRequest(wallet, 'latest')], own);
       return decodeInteger(raw, 'a count of transactions');
@@ -46,8 +46,8 @@ export async function readLatestCount(
 async function recordClaim(
   claims: CountClaims,
   wallet: Address,
-  { source, answer: count }: Said<EvmSource, number>,
-  received: readonly Said<EvmSource, number>[],
+  { source, answer: count }: SourceAnswer<EvmSource, number>,
+  received: readonly SourceAnswer<EvmSource, number>[],
   options: ReadOptions,
 ): Promise<void> {
   if (!claims.isTrusted(source) || claims.isOpen(wallet, source)) return;
@@ -70,17 +70,24 @@ async function headOf(source: EvmSource, options: ReadOptions): Promise<number |
   }
 }
 
-/** Where two sources differ, a third decides. `onAlone`: a single source of several was accepted. */
+/** Where two sources differ, a third decides. `onSingleSource`: a single source of several was accepted. */
 export async function readCountAt(
   sources: EvmSources,
-  { claims, onAlone }: { readonly claims: CountClaims; readonly onAlone: (source: EvmSource) => void },
+  {
+    claims,
+    onSingleSource,
+  }: { readonly claims: CountClaims; readonly onSingleSource: (source: EvmSource) => void },
   wallet: Address,
   block: Block,
-  { neverAlone, ...options }: AgreementOptions,
+  { requireTwoSources, ...options }: AgreementOptions,
 ): Promise<number> {
   const ask = (source: EvmSource, own: ReadOptions): Promise<number> => countOf(source, wallet, block, own);
   const { height } = block;
-  const [first, second] = await askTwoSources(sources, { ask, height, onAlone, neverAlone }, options);
+  const [first, second] = await askTwoSources(
+    sources,
+    { ask, height, onSingleSource, requireTwoSources },
+    options,
+  );
   if (second === undefined) return first.answer;
   if (first.answer === second.answer) {
     claims.settle(wallet, first.answer, height);
@@ -102,11 +109,11 @@ export async function readCountAt(
 
 async function findRight(
   sources: EvmSources,
-  two: readonly Said<EvmSource, number>[],
+  two: readonly SourceAnswer<EvmSource, number>[],
   ask: (source: EvmSource, options: ReadOptions) => Promise<number>,
   options: ReadOptions,
-): Promise<Said<EvmSource, number> | undefined> {
-  for (const source of sources.witnesses()) {
+): Promise<SourceAnswer<EvmSource, number> | undefined> {
+  for (const source of sources.quorumSources()) {
     if (two.some((one) => one.source === source)) continue;
     try {
       const answer = await ask(source, options);

@@ -9,7 +9,7 @@ import type {
 } from '@opentill/contracts/network-config';
 import { MAX_PAYOUT_GAS } from '@opentill/contracts/network-config';
 import { evmAddressCodec } from '../address.ts';
-import type { SourceFinding } from '../check-network.ts';
+import type { SourceDefect } from '../check-network.ts';
 import { checkNetwork } from '../check-network.ts';
 import type { RpcExchange } from '../client.ts';
 import type { SourceChange } from '../sources.ts';
@@ -48,14 +48,14 @@ export interface EvmSenderDeps {
   /** @default 5000 */
   readonly requestTimeoutMs?: number;
   readonly onExchange?: (exchange: RpcExchange) => void;
-  /** Raise an alarm for `lied`. */
+  /** Raise an alarm for `wrongHash`. */
   readonly onSendAnswer?: (answer: SendAnswer) => void;
   /** Raise an alarm: a single source of several was accepted. */
-  readonly onAlone?: (source: { readonly label: string }) => void;
+  readonly onSingleSource?: (source: { readonly label: string }) => void;
   /** Raise an alarm. Called once per source. */
   readonly onCountRefuted?: (count: RefutedCount) => void;
   readonly onSourceChange?: (change: SourceChange) => void;
-  readonly onFinding?: (finding: SourceFinding) => void;
+  readonly onFinding?: (finding: SourceDefect) => void;
   /** Monotonic. @default performance.now */
   readonly nowMs?: () => number;
   /** @default Date.now */
@@ -79,7 +79,12 @@ export function createEvmSender(network: EvmSenderNetwork, deps: EvmSenderDeps):
     return [{ contract: address, decimals }];
   });
   const sources = sourcesOfNetwork(network, deps);
-  const { onSendAnswer = ignore, onAlone = ignore, onFinding = ignore, onCountRefuted = ignore } = deps;
+  const {
+    onSendAnswer = ignore,
+    onSingleSource = ignore,
+    onFinding = ignore,
+    onCountRefuted = ignore,
+  } = deps;
   const claims = createCountClaims(onCountRefuted);
 
   return {
@@ -88,7 +93,7 @@ export function createEvmSender(network: EvmSenderNetwork, deps: EvmSenderDeps):
       checkNetwork(sources, { tokens, onFinding, readsBlocks: false }, options),
     latestCount: (wallet, options = {}) => readLatestCount(sources, claims, wallet, options),
     countAt: (wallet, block, options = {}) =>
-      readCountAt(sources, { claims, onAlone }, wallet, block, options),
+      readCountAt(sources, { claims, onSingleSource }, wallet, block, options),
     pendingCount: (wallet, options = {}) => readPendingCount(sources, claims, wallet, options),
     readPayment: (txHash, { height }, options = {}) => readPayment(sources, txHash, height, options),
     balances: (wallet, contracts, options = {}) => readBalances(sources, wallet, contracts, options),

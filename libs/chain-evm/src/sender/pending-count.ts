@@ -16,7 +16,7 @@ export async function readPendingCount(
 ): Promise<SourcesCount> {
   const received = await askSomeSources(
     sources,
-    sources.witnesses().length,
+    sources.quorumSources().length,
     async (source, own) => {
       const answers = await source.batch(
         [countRequest(wallet, 'pending'), countRequest(wallet, 'latest')],

@@ -80,7 +80,7 @@ async function tryPayments(
   }
   const verdicts = intents.map((intent, place) => {
     const [called, estimated] = answers.slice(place * REQUESTS_PER_INTENT);
-    return verdictOf(intent, called, estimated, bounds.maxGas);
+    return classifyOutcome(intent, called, estimated, bounds.maxGas);
   });
   const [first] = verdicts;
   if (first instanceof GatewayError && verdicts.every((verdict) => verdict instanceof GatewayError))
@@ -99,7 +99,7 @@ function requestsOf(intent: PaymentIntent): readonly RpcRequest[] {
   }));
 }
 
-function verdictOf(
+function classifyOutcome(
   { contract }: PaymentIntent,
   called: unknown,
   estimated: unknown,

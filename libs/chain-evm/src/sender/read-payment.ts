@@ -22,15 +22,15 @@ export async function readPayment(
   height: number,
   options: ReadOptions,
 ): Promise<FoundPayment | undefined> {
-  const onAlone = (): void => undefined;
+  const onSingleSource = (): void => undefined;
   const [first, second] = await askTwoSources(
     sources,
     {
       ask: async (source, own) =>
         signedIn(txHash, (await source.batch([transactionRequest(txHash)], own))[0]),
       height: undefined,
-      onAlone,
-      neverAlone: true,
+      onSingleSource,
+      requireTwoSources: true,
     },
     options,
   );
@@ -42,10 +42,10 @@ export async function readPayment(
     });
   if (found === undefined) return undefined;
   const { fates, disputed } = await readFates(
-    { hasStateSync: false, onAlone },
+    { hasStateSync: false, onSingleSource },
     sources,
     [{ txHash, ...found.intent }],
-    { ...options, atHeight: height, neverAlone: true },
+    { ...options, atHeight: height, requireTwoSources: true },
   );
   if (disputed.length > 0)
     throw readerError('INCONSISTENT_ANSWER', 'two sources differ about a receipt', { txHash });

@@ -12,7 +12,7 @@ const END_MASK = { paths: ['digest', 'summary.bcs', 'signature'] };
 
 export function createCommitteeReader(
   sources: SuiSources,
-  onAlone: (source: { readonly label: string }) => void,
+  onSingleSource: (source: { readonly label: string }) => void,
 ): EpochCommittees {
   const optionsOf = (signal: AbortSignal | undefined): ReadOptions =>
     signal === undefined ? {} : { signal };
@@ -23,8 +23,8 @@ export function createCommitteeReader(
         {
           ask: (source, own) => readCommittee(source, epoch, own),
           height: undefined,
-          onAlone,
-          neverAlone: true,
+          onSingleSource,
+          requireTwoSources: true,
         },
         optionsOf(signal),
       );

@@ -1,6 +1,6 @@
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { isReaderError } from '@opentill/chain/reader-error';
-import { askWitnesses } from '@opentill/chain-sources/ask-one-or-two';
+import { askOneOrTwo } from '@opentill/chain-sources/ask-one-or-two';
 import type { SuiSource, SuiSources } from '../sui-sources.ts';
 
 /** They serve history only (archives). */
@@ -12,15 +12,15 @@ export interface StateAnswers<T> {
 }
 
 /**
- * askWitnesses for coins, balances and simulations. Requires two answers if at least two configured sources can serve
+ * askOneOrTwo for coins, balances and simulations. Requires two answers if at least two configured sources can serve
  * state. A source that is down counts as one; otherwise its failure would let a single answer pass.
  */
 export async function askStateWitnesses<T>(
-  sources: Pick<SuiSources, 'all' | 'witnesses' | 'noteFault'>,
+  sources: Pick<SuiSources, 'all' | 'quorumSources' | 'noteFault'>,
   ask: (source: SuiSource) => Promise<T>,
   options: ReadOptions,
 ): Promise<StateAnswers<T>> {
-  const answers = await askWitnesses(
+  const answers = await askOneOrTwo(
     sources,
     async (source: SuiSource) => {
       try {

@@ -3,7 +3,7 @@ import type { ReadOptions } from '@opentill/chain/chain-reader';
 import type { ExpiringSendOutcome } from '@opentill/chain/expiring-sender';
 import {
   sendToAll,
-  type SaidToSending,
+  type SendReply,
   type SendAnswer,
   type SentExpiring,
 } from '@opentill/chain-sources/send-to-all';
@@ -29,7 +29,7 @@ async function sendTo(
   source: SuiSource,
   { txHash, raw }: SentExpiring,
   options: ReadOptions,
-): Promise<SaidToSending> {
+): Promise<SendReply> {
   try {
     const { transaction, signatures } = decodeSigned(raw);
     const request = {
@@ -42,7 +42,9 @@ async function sendTo(
       options,
     );
     const named = response.transaction?.digest;
-    return named === txHash ? { outcome: 'ACCEPTED' } : { outcome: 'UNKNOWN', said: `${named}`, lied: true };
+    return named === txHash
+      ? { outcome: 'ACCEPTED' }
+      : { outcome: 'UNKNOWN', said: `${named}`, wrongHash: true };
   } catch (error) {
     return outcomeOfFailure(error);
   }

@@ -6,7 +6,7 @@ import { suiPayoutTermsOf } from '@opentill/contracts/payout-terms';
 import { isTestNetwork } from '@opentill/domain/chains';
 import type { SendAnswer } from '@opentill/chain-sources/send-to-all';
 import { suiAddressCodec } from '../address-codec.ts';
-import type { SourceFinding } from '../check-network.ts';
+import type { SourceDefect } from '../check-network.ts';
 import { createSuiReader } from '../reader.ts';
 import { createSuiSources, type SuiSourcesDeps } from '../sui-sources.ts';
 import { broadcast } from './broadcast.ts';
@@ -23,12 +23,12 @@ export interface SuiSenderDeps extends Omit<SuiSourcesDeps, 'shownHead'> {
   readonly backend: SignerBackend;
   /** Moves coins without gas where the network permits it. @default true */
   readonly gasless?: boolean;
-  /** Raise an alarm for `lied`. */
+  /** Raise an alarm for `wrongHash`. */
   readonly onSendAnswer?: (answer: SendAnswer) => void;
   readonly onNotGathered?: (event: NotGathered) => void;
   /** Raise an alarm: a single source of several was accepted. */
-  readonly onAlone?: (source: { readonly label: string }) => void;
-  readonly onFinding?: (finding: SourceFinding) => void;
+  readonly onSingleSource?: (source: { readonly label: string }) => void;
+  readonly onFinding?: (finding: SourceDefect) => void;
 }
 
 const ignore = (): void => undefined;
@@ -44,11 +44,11 @@ export function createSuiSender(network: NetworkConfig, deps: SuiSenderDeps): Ex
   const { chain, genesisId: chainId } = network;
   if (terms === undefined || chainId === undefined)
     throw new TypeError(`the network ${chain} has no payouts section or no genesisId`);
-  const { backend, gasless = true, onSendAnswer = ignore, onAlone = ignore } = deps;
+  const { backend, gasless = true, onSendAnswer = ignore, onSingleSource = ignore } = deps;
   const { maxGasBudgetMist, maxGasPriceMist } = terms;
   const sources = createSuiSources(network, deps);
   const { onFinding, onNotGathered = ignore } = deps;
-  const reader = createSuiReader(network, { ...deps, onAlone, ...(onFinding && { onFinding }) });
+  const reader = createSuiReader(network, { ...deps, onSingleSource, ...(onFinding && { onFinding }) });
   const sponsor = backend.addresses.find((address) => suiAddressCodec.parse(address) === address);
   const sponsorOf = (wallet: Address): Address | undefined =>
     backend.addresses.includes(wallet) ? undefined : sponsor;
@@ -79,7 +79,7 @@ export function createSuiSender(network: NetworkConfig, deps: SuiSenderDeps): Ex
         sources,
         txHashes,
         stretch,
-        { onAlone, acceptsSingleSource: isTestNetwork(chain) },
+        { onSingleSource, acceptsSingleSource: isTestNetwork(chain) },
         options,
       ),
     readPayment: (txHash, block, options = {}) => readPayment(sources, reader, txHash, block, options),

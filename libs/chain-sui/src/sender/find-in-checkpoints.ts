@@ -16,7 +16,7 @@ export interface Stretch {
 }
 
 export interface SingleSourcePolicy {
-  readonly onAlone: (source: { readonly label: string }) => void;
+  readonly onSingleSource: (source: { readonly label: string }) => void;
   /** For test networks with one configured source. */
   readonly acceptsSingleSource: boolean;
 }
@@ -38,7 +38,7 @@ export async function findInCheckpoints(
   sources: SuiSources,
   txHashes: readonly TxHash[],
   stretch: Stretch,
-  { onAlone, acceptsSingleSource }: SingleSourcePolicy,
+  { onSingleSource, acceptsSingleSource }: SingleSourcePolicy,
   options: ReadOptions,
 ): Promise<BlocksSearched> {
   const { untilEpoch } = stretch;
@@ -54,8 +54,8 @@ export async function findInCheckpoints(
     {
       ask: (source, own) => search(source, txHashes, stretch.after, untilEpoch, own),
       height: undefined,
-      onAlone,
-      neverAlone: true,
+      onSingleSource,
+      requireTwoSources: true,
     },
     options,
   );

@@ -61,7 +61,7 @@ async function triedAfter(one: NodeReport, other: NodeReport) {
   const all = [aSource('one', one, tried), aSource('other', other, tried)];
   const sources = {
     all: () => all,
-    witnesses: () => all,
+    quorumSources: () => all,
     noteFault: () => undefined,
     run: (work: (source: SuiSource, options: object) => unknown) => work(all[0]!, {}),
   } as unknown as SuiSources;

@@ -2,7 +2,7 @@ import type { Address } from '@opentill/chain/address-codec';
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import type { PreparedExpiring } from '@opentill/chain/expiring-sender';
 import { PREPARE_MAX, type PaymentIntent, type PaymentObstacle } from '@opentill/chain/wallet-sender';
-import { askWitnesses } from '@opentill/chain-sources/ask-one-or-two';
+import { askOneOrTwo } from '@opentill/chain-sources/ask-one-or-two';
 import { boundedText } from '@opentill/chain-sources/node-text';
 import { coinTypeOf } from '../coin-type.ts';
 import type { SuiSource, SuiSources } from '../sui-sources.ts';
@@ -48,7 +48,7 @@ export async function preparePayments(
     throw new RangeError(`${intents.length} payments exceed the limit per call`);
   if (intents.length === 0) return [];
   const epochs: Epochs = new Map();
-  await askWitnesses(sources, (source) => epochOf(epochs, source, options), options);
+  await askOneOrTwo(sources, (source) => epochOf(epochs, source, options), options);
   const settle = async (some: readonly PaymentIntent[], by: PaymentBounds) => {
     const { answers, needed } = await askAtOnePrice(sources, epochs, by, some, options);
     return some.map((_, place) => {

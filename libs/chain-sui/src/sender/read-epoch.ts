@@ -84,7 +84,7 @@ export function windowFrom(
 
 /** The higher price of two sources. */
 export async function readGasPrice(sources: SuiSources, options: ReadOptions): Promise<bigint> {
-  const asked = sources.witnesses().slice(0, 2);
+  const asked = sources.quorumSources().slice(0, 2);
   const results = await Promise.allSettled(asked.map((source) => readEpoch(source, options)));
   const prices = results.flatMap((one) => (one.status === 'fulfilled' ? [one.value.gasPriceMist] : []));
   if (prices.length === 0)

@@ -1,7 +1,7 @@
 import type { Address } from '@opentill/chain/address-codec';
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import type { TokenContract } from '@opentill/chain/transfer';
-import { askWitnesses } from '@opentill/chain-sources/ask-one-or-two';
+import { askOneOrTwo } from '@opentill/chain-sources/ask-one-or-two';
 import { coinTypeOf } from '../coin-type.ts';
 import type { SuiSources } from '../sui-sources.ts';
 import { mostAtOnce } from './choose-sources.ts';
@@ -14,7 +14,7 @@ export async function readMostAtOnce(
   contract: TokenContract | null,
   options: ReadOptions,
 ): Promise<bigint> {
-  const amounts = await askWitnesses(
+  const amounts = await askOneOrTwo(
     sources,
     async (source) => mostAtOnce(await readHeld(source, owner, coinTypeOf(contract), options)),
     options,

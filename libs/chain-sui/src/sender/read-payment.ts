@@ -26,7 +26,7 @@ export async function readPayment(
   const { fates, disputed } = await reader.readFates([{ txHash, ...intent }], {
     ...options,
     atHeight: height,
-    neverAlone: true,
+    requireTwoSources: true,
   });
   if (disputed.length > 0)
     throw readerError('INCONSISTENT_ANSWER', 'two sources differ on the outcome of the transaction', {

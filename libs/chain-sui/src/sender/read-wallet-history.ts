@@ -50,7 +50,7 @@ export function createSuiWalletHistoryReader(network: SuiSourcesNetwork): SuiWal
     async epochAt(timeMs, newest, options = {}) {
       const ask = (source: SuiSource, own: ReadOptions): Promise<EpochAt> =>
         lookBack(source, timeMs, newest, own);
-      const question = { ask, height: undefined, onAlone: () => undefined, neverAlone: true };
+      const question = { ask, height: undefined, onSingleSource: () => undefined, requireTwoSources: true };
       const [first, second] = await askTwoSources(sources, question, options);
       if (second !== undefined && second.answer.epoch !== first.answer.epoch)
         throw readerError('INCONSISTENT_ANSWER', 'two sources return different epochs for a time', {

@@ -1,6 +1,6 @@
 import type { ReaderErrorCode } from '@opentill/chain/reader-error';
 import { boundedText } from '@opentill/chain-sources/node-text';
-import type { SaidToSending } from '@opentill/chain-sources/send-to-all';
+import type { SendReply } from '@opentill/chain-sources/send-to-all';
 import { GatewayError } from '@opentill/domain/gateway-error';
 
 /** Nodes report the reason as text (crates/sui-types/src/error.rs). The test of this file has the known texts. */
@@ -9,7 +9,7 @@ const LACKS_FUNDS =
   /withdraw reservation|lower than the needed amount|insufficient (?:funds|balance|gas)|InsufficientBalance/i;
 
 /** Any error that is not a rejection of the transaction itself is UNKNOWN: the transaction may have been executed. */
-export function outcomeOfFailure(error: unknown): SaidToSending {
+export function outcomeOfFailure(error: unknown): SendReply {
   if (!(error instanceof GatewayError)) return { outcome: 'UNKNOWN', fault: 'RPC_UNAVAILABLE' };
   const fault = error.code as ReaderErrorCode;
   const said = boundedText(error.message);

@@ -18,7 +18,7 @@ const sourcesOf = (...answers: readonly Answer[]) => {
     label: `source ${place}`,
     call: (_: unknown, { signal }: { signal: AbortSignal }) => answer(signal),
   }));
-  return { witnesses: () => witnesses } as unknown as TronSources;
+  return { quorumSources: () => witnesses } as unknown as TronSources;
 };
 const DEADLINE_MS = 60;
 const DEFAULT_DEADLINE_MS = 20_000;

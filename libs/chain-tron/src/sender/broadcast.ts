@@ -3,7 +3,7 @@ import type { ExpiringSendOutcome } from '@opentill/chain/expiring-sender';
 import type { ReaderErrorCode } from '@opentill/chain/reader-error';
 import {
   sendToAll,
-  type SaidToSending,
+  type SendReply,
   type SendAnswer,
   type SentExpiring,
 } from '@opentill/chain-sources/send-to-all';
@@ -28,7 +28,7 @@ async function sendTo(
   source: TronSource,
   { txHash, raw }: SentExpiring,
   options: ReadOptions,
-): Promise<SaidToSending> {
+): Promise<SendReply> {
   try {
     const body = { transaction: Buffer.from(raw).toString('hex') };
     return sendOutcomeOf(

@@ -4,7 +4,7 @@ import type { SignerBackend } from '@opentill/chain/signer-backend';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { tronPayoutTermsOf } from '@opentill/contracts/payout-terms';
 import { hexOf, tronAddressCodec } from '../address-codec.ts';
-import { checkNetwork, type SourceFinding } from '../check-network.ts';
+import { checkNetwork, type SourceDefect } from '../check-network.ts';
 import type { TokenContract } from '@opentill/chain/transfer';
 import type { SendAnswer } from '@opentill/chain-sources/send-to-all';
 import { createTronSources, type TronSourcesDeps } from '../tron-sources.ts';
@@ -26,11 +26,11 @@ import { differenceOfStored, signPayment } from './sign-payment.ts';
 
 export interface TronSenderDeps extends TronSourcesDeps {
   readonly backend: SignerBackend;
-  /** Raise an alarm for `lied`. */
+  /** Raise an alarm for `wrongHash`. */
   readonly onSendAnswer?: (answer: SendAnswer) => void;
   /** Raise an alarm: a single source of several was accepted. */
-  readonly onAlone?: (source: { readonly label: string }) => void;
-  readonly onFinding?: (finding: SourceFinding) => void;
+  readonly onSingleSource?: (source: { readonly label: string }) => void;
+  readonly onFinding?: (finding: SourceDefect) => void;
   /** @default in memory */
   readonly witnessKeyStore?: WitnessKeyStore;
   /** Raise an alarm: a witness signs with a new key. */
@@ -45,7 +45,7 @@ const LEARN_AGAIN_MS = 5 * 60 * 1_000;
 export function createTronSender(network: NetworkConfig, deps: TronSenderDeps): ExpiringSender {
   const terms = tronPayoutTermsOf(network);
   if (terms === undefined) throw new TypeError(`the network ${network.chain} has no payouts section`);
-  const { backend, onSendAnswer = ignore, onAlone = ignore, onFinding = ignore } = deps;
+  const { backend, onSendAnswer = ignore, onSingleSource = ignore, onFinding = ignore } = deps;
   const { maxFeeLimitSun, energyMarginPercent, expirationMs } = terms;
   const sources = createTronSources(network, deps);
   const keys = createWitnessKeys({
@@ -84,20 +84,21 @@ export function createTronSender(network: NetworkConfig, deps: TronSenderDeps): 
       },
     },
     async balances(wallet, contracts, options = {}) {
-      const read = await readBalances(sources, wallet, contracts, onAlone, options);
+      const read = await readBalances(sources, wallet, contracts, onSingleSource, options);
       return { ...read, scattered: new Map() };
     },
     workPrice: (options = {}) => readWorkPrice(sources, options),
     prepare: (intents, options = {}) =>
-      preparePayments(sources, { maxFeeLimitSun, energyMarginPercent }, intents, onAlone, options),
+      preparePayments(sources, { maxFeeLimitSun, energyMarginPercent }, intents, onSingleSource, options),
     sign: (intent, validity, feeLimit) =>
       signPayment({ backend, maxFeeLimitSun }, intent, validity, feeLimit),
     differenceOf: differenceOfStored,
     broadcast: (signed, options = {}) => broadcast(sources, signed, onSendAnswer, options),
     findInBlocks: (txHashes, stretch, options = {}) =>
-      findInBlocks({ sources, keys, onAlone }, txHashes, stretch, options),
-    readPayment: (txHash, block, options = {}) => readPayment(sources, txHash, block, onAlone, options),
-    energy: createEnergyAccounts(sources, onAlone),
+      findInBlocks({ sources, keys, onSingleSource }, txHashes, stretch, options),
+    readPayment: (txHash, block, options = {}) =>
+      readPayment(sources, txHash, block, onSingleSource, options),
+    energy: createEnergyAccounts(sources, onSingleSource),
     sources: () => sources.health(),
   };
 }

@@ -33,7 +33,7 @@ function searching(chains: readonly ChainBlocks[]) {
         ),
     };
   });
-  const sources = { all: () => all, witnesses: () => all, noteFault: () => undefined };
+  const sources = { all: () => all, quorumSources: () => all, noteFault: () => undefined };
   const clock = { nowMs: 0 };
   const alarms: NewWitnessKey[] = [];
   const keys = createWitnessKeys({
@@ -41,7 +41,7 @@ function searching(chains: readonly ChainBlocks[]) {
     epochMs: () => clock.nowMs,
     onNewKey: (key) => void alarms.push(key),
   });
-  const given = { sources: sources as unknown as TronSources, keys, onAlone: () => undefined };
+  const given = { sources: sources as unknown as TronSources, keys, onSingleSource: () => undefined };
   const stretch = { after: blockAt(blocks, 5), untilMs: 8 * SLOT_MS };
   return {
     clock,

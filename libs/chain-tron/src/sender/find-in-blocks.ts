@@ -2,7 +2,7 @@ import type { ReadOptions } from '@opentill/chain/chain-reader';
 import type { BlocksSearched, Validity } from '@opentill/chain/expiring-sender';
 import { readerError } from '@opentill/chain/reader-error';
 import type { TxHash } from '@opentill/chain/transfer';
-import { askTwoSources, type Said } from '@opentill/chain-sources/ask-two-sources';
+import { askTwoSources, type SourceAnswer } from '@opentill/chain-sources/ask-two-sources';
 import { plainHeader, type TronHeader } from '../decode-block.ts';
 import type { TronSource, TronSources } from '../tron-sources.ts';
 import { confirmByWitnesses, readTrail, walkSolidBlocks } from '../walk-blocks.ts';
@@ -12,7 +12,7 @@ import type { WitnessTrail } from '../witness-trail.ts';
 export interface BlockSearching {
   readonly sources: TronSources;
   readonly keys: WitnessKeys;
-  readonly onAlone: (source: { readonly label: string }) => void;
+  readonly onSingleSource: (source: { readonly label: string }) => void;
 }
 
 export interface Stretch {
@@ -34,7 +34,7 @@ const BLOCKS_MAX = 30_000;
  * of the witnesses that are active at `after` must have signed. A second source must return the same.
  */
 export async function findInBlocks(
-  { sources, keys, onAlone }: BlockSearching,
+  { sources, keys, onSingleSource }: BlockSearching,
   txHashes: readonly TxHash[],
   stretch: Stretch,
   options: ReadOptions,
@@ -51,7 +51,7 @@ export async function findInBlocks(
     }
   };
   try {
-    const question = { ask, height: undefined, onAlone, neverAlone: true };
+    const question = { ask, height: undefined, onSingleSource, requireTwoSources: true };
     const [first, second] = await askTwoSources(sources, question, options);
     requireSame(first, second);
     const { found, end } = first.answer;
@@ -62,7 +62,7 @@ export async function findInBlocks(
   }
 }
 
-type Answered = Said<TronSource, Search>;
+type Answered = SourceAnswer<TronSource, Search>;
 
 function requireSame(first: Answered, second: Answered | undefined): void {
   if (second === undefined) return;

@@ -1,5 +1,5 @@
 import type { ReadOptions } from '@opentill/chain/chain-reader';
-import { askWitnesses } from '@opentill/chain-sources/ask-one-or-two';
+import { askOneOrTwo } from '@opentill/chain-sources/ask-one-or-two';
 import { signerHexOf } from '../block-seal.ts';
 import { readHeader, type TronSource, type TronSources } from '../tron-sources.ts';
 import { readWindow } from '../walk-blocks.ts';
@@ -21,6 +21,6 @@ export async function learnWitnessKeys(
       }),
     );
   };
-  const signersBySource = await askWitnesses(sources, ask, options, () => true);
+  const signersBySource = await askOneOrTwo(sources, ask, options, () => true);
   await keys.note(signersBySource, Math.min(2, sources.all().length));
 }

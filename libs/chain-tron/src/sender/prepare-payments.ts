@@ -1,10 +1,10 @@
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import type { PreparedExpiring } from '@opentill/chain/expiring-sender';
 import { PREPARE_MAX, type PaymentIntent, type PaymentObstacle } from '@opentill/chain/wallet-sender';
-import type { Said } from '@opentill/chain-sources/ask-two-sources';
-import { askWitnesses } from '@opentill/chain-sources/ask-one-or-two';
+import type { SourceAnswer } from '@opentill/chain-sources/ask-two-sources';
+import { askOneOrTwo } from '@opentill/chain-sources/ask-one-or-two';
 import { boundedText } from '@opentill/chain-sources/node-text';
-import { whoCounts } from '@opentill/chain-sources/select-quorum';
+import { selectQuorum } from '@opentill/chain-sources/select-quorum';
 import type { Address } from '@opentill/chain/address-codec';
 import { shortHexOf } from '../address-codec.ts';
 import { inBatches } from '../confirm-transfers.ts';
@@ -35,7 +35,7 @@ export async function preparePayments(
   sources: TronSources,
   bounds: PaymentBounds,
   intents: readonly PaymentIntent[],
-  onAlone: (source: TronSource) => void,
+  onSingleSource: (source: TronSource) => void,
   options: ReadOptions,
 ): Promise<readonly PreparedExpiring[]> {
   if (intents.length > PREPARE_MAX)
@@ -44,14 +44,14 @@ export async function preparePayments(
   type Verdicts = readonly PreparedExpiring[];
   const ofEach = (answers: readonly Verdicts[]): readonly Verdicts[] =>
     intents.map((_, place) => answers.flatMap((all) => all.slice(place, place + 1)));
-  const ask = async (source: TronSource): Promise<Said<TronSource, Verdicts>> => ({
+  const ask = async (source: TronSource): Promise<SourceAnswer<TronSource, Verdicts>> => ({
     source,
     answer: await assess(source, bounds, intents, options),
   });
-  const answers = await askWitnesses(sources, ask, options, (soFar) =>
+  const answers = await askOneOrTwo(sources, ask, options, (soFar) =>
     ofEach(soFar.map(({ answer }) => answer)).some(isOpen),
   );
-  return ofEach(whoCounts(sources, answers, onAlone)).map(settlePayment);
+  return ofEach(selectQuorum(sources, answers, onSingleSource)).map(settlePayment);
 }
 
 const ENOUGH = 2;
@@ -145,11 +145,11 @@ async function assessDelegation(
       return obstacle('WOULD_FAIL', 'energy cannot be delegated to an inactive address');
     if (receiver['type'] === 'Contract')
       return obstacle('WOULD_FAIL', 'energy cannot be delegated to a contract');
-    const lendable = await readLendable(source, from, options);
-    if (lendable < amountBaseUnits)
+    const delegable = await readLendable(source, from, options);
+    if (delegable < amountBaseUnits)
       return obstacle(
         'WOULD_FAIL',
-        `only ${lendable} sun of the stake can be delegated, not ${amountBaseUnits}`,
+        `only ${delegable} sun of the stake can be delegated, not ${amountBaseUnits}`,
       );
   } else {
     const lent = await readLent(source, from, to, options);

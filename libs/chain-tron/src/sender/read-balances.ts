@@ -2,9 +2,9 @@ import type { Address } from '@opentill/chain/address-codec';
 import type { BlockHeader } from '@opentill/chain/block';
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import type { TokenContract } from '@opentill/chain/transfer';
-import type { Said } from '@opentill/chain-sources/ask-two-sources';
-import { askWitnesses } from '@opentill/chain-sources/ask-one-or-two';
-import { whoCounts } from '@opentill/chain-sources/select-quorum';
+import type { SourceAnswer } from '@opentill/chain-sources/ask-two-sources';
+import { askOneOrTwo } from '@opentill/chain-sources/ask-one-or-two';
+import { selectQuorum } from '@opentill/chain-sources/select-quorum';
 import { hexOf, shortHexOf } from '../address-codec.ts';
 import { inBatches } from '../confirm-transfers.ts';
 import { plainHeader } from '../decode-block.ts';
@@ -35,15 +35,15 @@ export async function readBalances(
   sources: TronSources,
   wallet: Address,
   contracts: readonly (TokenContract | null)[],
-  onAlone: (source: TronSource) => void,
+  onSingleSource: (source: TronSource) => void,
   options: ReadOptions,
 ): Promise<Balances> {
-  const ask = async (source: TronSource): Promise<Said<TronSource, Balances>> => ({
+  const ask = async (source: TronSource): Promise<SourceAnswer<TronSource, Balances>> => ({
     source,
     answer: await readFrom(source, wallet, contracts, options),
   });
-  const answers = await askWitnesses(sources, ask, options);
-  return whoCounts(sources, answers, onAlone).reduce(lowerBalances);
+  const answers = await askOneOrTwo(sources, ask, options);
+  return selectQuorum(sources, answers, onSingleSource).reduce(lowerBalances);
 }
 
 function lowerBalances(one: Balances, other: Balances): Balances {

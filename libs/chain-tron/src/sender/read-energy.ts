@@ -14,14 +14,14 @@ const ENERGY = 1;
 
 export function createEnergyAccounts(
   sources: TronSources,
-  onAlone: (source: TronSource) => void,
+  onSingleSource: (source: TronSource) => void,
 ): EnergyAccounts {
   const both = async <T>(
     ask: (source: TronSource, options: ReadOptions) => Promise<T>,
     worse: (one: T, other: T) => T,
     options: ReadOptions,
   ): Promise<T> => {
-    const [first, second] = await askTwoSources(sources, { ask, height: undefined, onAlone }, options);
+    const [first, second] = await askTwoSources(sources, { ask, height: undefined, onSingleSource }, options);
     return second === undefined ? first.answer : worse(first.answer, second.answer);
   };
   return {
@@ -29,7 +29,7 @@ export function createEnergyAccounts(
       both((source, own) => readMarket(source, wallet, own), moreExpensive, options),
     means: (address, options = {}) =>
       both((source, own) => readMeans(source, address, own), lowerMeans, options),
-    lendable: (wallet, options = {}) =>
+    delegable: (wallet, options = {}) =>
       both((source, own) => readLendable(source, wallet, own), least, options),
     lent: (from, to, options = {}) => both((source, own) => readLent(source, from, to, own), most, options),
     bytesOf: (intent) => bytesOf(intent, 0n),

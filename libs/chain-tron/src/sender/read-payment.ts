@@ -15,17 +15,17 @@ export async function readPayment(
   sources: TronSources,
   txHash: TxHash,
   { height }: Pick<BlockHeader, 'height'>,
-  onAlone: (source: { readonly label: string }) => void,
+  onSingleSource: (source: { readonly label: string }) => void,
   options: ReadOptions,
 ): Promise<FoundExpiringPayment | undefined> {
   const read = await sources.run((source, own) => readBytes(source, txHash, own), options);
   if (read === undefined) return undefined;
   const { raw, intent } = read;
   const own = { txHash, ...intent };
-  const { fates, disputed } = await readFates({ onAlone }, sources, [own], {
+  const { fates, disputed } = await readFates({ onSingleSource }, sources, [own], {
     ...options,
     atHeight: height,
-    neverAlone: true,
+    requireTwoSources: true,
   });
   if (disputed.length > 0)
     throw readerError('INCONSISTENT_ANSWER', 'two sources differ on the outcome of the transaction', {

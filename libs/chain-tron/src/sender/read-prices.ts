@@ -39,7 +39,7 @@ export async function readPrices(
 
 /** The higher of two answers. Throws only if none answers. */
 export async function readWorkPrice(sources: TronSources, options: ReadOptions): Promise<bigint> {
-  const asked = sources.witnesses().slice(0, 2);
+  const asked = sources.quorumSources().slice(0, 2);
   const answers = await Promise.allSettled(asked.map((source) => readPrices(source, options)));
   const named = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value.energySun] : []));
   const [first] = answers;

@@ -44,14 +44,14 @@ export interface WalletHistory {
 }
 
 /** Selects the own addresses. Called once per range with all senders. */
-export type OursAmong = (owners: readonly Address[]) => Promise<ReadonlySet<Address>>;
+export type SelectOwnAddresses = (owners: readonly Address[]) => Promise<ReadonlySet<Address>>;
 
 export interface TronWalletHistoryReader {
   /**
    * Transactions of any type and outcome. Two sources must agree, if several are configured; a single configured source
    * is proven by the headers. BLOCK_NOT_FOUND if the range is not solid yet, RangeError for an empty range.
    */
-  read(oursAmong: OursAmong, range: HistoryRange, options?: ReadOptions): Promise<WalletHistory>;
+  read(oursAmong: SelectOwnAddresses, range: HistoryRange, options?: ReadOptions): Promise<WalletHistory>;
 }
 
 type Found = Omit<SentTransaction, 'raw' | 'payment'>;
@@ -69,8 +69,8 @@ export function createTronWalletHistoryReader(
       if (range.to <= range.after.height) throw new RangeError(`empty block range: ${JSON.stringify(range)}`);
       const ask = (source: TronSource, own: ReadOptions): Promise<SourceHistory> =>
         readSource(source, range, own);
-      // `neverAlone`: a single source is accepted only if no other is configured, so there is no alarm.
-      const question = { ask, height: range.to, onAlone: () => undefined, neverAlone: true };
+      // `requireTwoSources`: a single source is accepted only if no other is configured, so there is no alarm.
+      const question = { ask, height: range.to, onSingleSource: () => undefined, requireTwoSources: true };
       const [first, second] = await askTwoSources(sources, question, options);
       const answers = second === undefined ? [first] : [first, second];
       const owners = new Set(answers.flatMap(({ answer }) => answer.found.map(({ owner }) => owner)));

@@ -63,6 +63,6 @@ test.each([
 test('treats an answer that names another transaction as UNKNOWN', () => {
   expect(sendOutcomeOf({ result: true, txid: 'cd'.repeat(32) }, TX)).toMatchObject({
     outcome: 'UNKNOWN',
-    lied: true,
+    wrongHash: true,
   });
 });

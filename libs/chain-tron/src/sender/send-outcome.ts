@@ -1,6 +1,6 @@
 import type { ExpiringSendOutcome } from '@opentill/chain/expiring-sender';
 import { boundedText } from '@opentill/chain-sources/node-text';
-import type { SaidToSending } from '@opentill/chain-sources/send-to-all';
+import type { SendReply } from '@opentill/chain-sources/send-to-all';
 import { objectIn } from '../node-value.ts';
 
 /**
@@ -23,11 +23,11 @@ const LACKS_FUNDS =
 const HEX = /^(?:[0-9a-f]{2})+$/;
 
 /** SERVER_BUSY, NO_CONNECTION and the like concern only the node: UNKNOWN. */
-export function sendOutcomeOf(raw: unknown, txHash: string): SaidToSending {
+export function sendOutcomeOf(raw: unknown, txHash: string): SendReply {
   const answer = objectIn(raw, 'answer to a transaction');
   const { code, txid, result } = answer;
   const said = boundedText(`${typeof code === 'string' ? code : 'no code'}: ${messageIn(answer)}`);
-  if (txid !== undefined && txid !== txHash) return { outcome: 'UNKNOWN', said, lied: true };
+  if (txid !== undefined && txid !== txHash) return { outcome: 'UNKNOWN', said, wrongHash: true };
   if (result === true) return { outcome: 'ACCEPTED' };
   if (typeof code !== 'string') return { outcome: 'UNKNOWN', said };
   const isOfContract = code === 'CONTRACT_VALIDATE_ERROR' || code === 'CONTRACT_EXE_ERROR';

@@ -1,7 +1,7 @@
 import { SHOWN_CHAIN_STATES } from '@opentill/domain/chain-status';
 import { chain, contractAddress, pauseOf, reason, symbol } from './fields.ts';
 import { cursor } from './order-views.ts';
-import { ADMINS, ANYBODY, SUPPORTERS } from './roles.ts';
+import { ADMIN_ROLES, ALL_ROLES, SUPPORT_ROLES } from './roles.ts';
 import { act, page, read } from './route.ts';
 import { bool, integer, list, moment, object, oneOf, orNull, text } from './typed-schema.ts';
 
@@ -78,7 +78,7 @@ const network = object('A configured network and the progress of its scanner.', 
 export const CHAIN_ROUTES = {
   listChains: read('/v1/chains', {
     tag,
-    roles: ANYBODY,
+    roles: ALL_ROLES,
     summary: 'List networks, providers and scanners',
     description:
       'The current quality of a provider (lag, faults, disagreements) is known only to the scanner: see `/metrics` and `/readyz` of its health port.',
@@ -86,7 +86,7 @@ export const CHAIN_ROUTES = {
   }),
   pauseChain: act('/v1/chains/{chain}/pause', {
     tag,
-    roles: ADMINS,
+    roles: ADMIN_ROLES,
     summary: 'Stop reading a chain: its transfers are not detected or credited, and its orders do not expire',
     params: { chain },
     body: object('Reason of the pause.', { reason }),
@@ -94,7 +94,7 @@ export const CHAIN_ROUTES = {
   }),
   resumeChain: act('/v1/chains/{chain}/resume', {
     tag,
-    roles: ADMINS,
+    roles: ADMIN_ROLES,
     summary: 'Resume reading a chain where it stopped',
     params: { chain },
     body: object('Reason of the resumption.', { reason }),
@@ -102,7 +102,7 @@ export const CHAIN_ROUTES = {
   }),
   listServices: read('/v1/services', {
     tag,
-    roles: ANYBODY,
+    roles: ALL_ROLES,
     summary: 'List the running replicas of the services',
     answer: list(
       object('A service.', {
@@ -114,21 +114,21 @@ export const CHAIN_ROUTES = {
   }),
   listRescans: page('/v1/rescans', {
     tag,
-    roles: ANYBODY,
+    roles: ALL_ROLES,
     summary: 'List requests to read blocks again, with progress',
     filters: { chain },
     answer: rescan,
   }),
   getRescan: read('/v1/rescans/{requestId}', {
     tag,
-    roles: ANYBODY,
+    roles: ALL_ROLES,
     summary: 'Get one rescan request',
     params: { requestId },
     answer: rescan,
   }),
   requestRescan: act('/v1/rescans', {
     tag,
-    roles: SUPPORTERS,
+    roles: SUPPORT_ROLES,
     summary: 'Read blocks again: missing transfers are added, the others stay unchanged',
     body: object('Blocks to read.', {
       chain,

@@ -1,5 +1,5 @@
 import { chain, chainWord, from, merchantId, openOnly, reason, symbol, until } from './fields.ts';
-import { ANYBODY, TREASURERS } from './roles.ts';
+import { ALL_ROLES, FINANCE_ROLES } from './roles.ts';
 import { act, csv, page } from './route.ts';
 import {
   baseUnitsText,
@@ -56,7 +56,7 @@ export const LEDGER_COLUMNS = [
 export const LEDGER_ROUTES = {
   listBalances: page('/v1/ledger/balances', {
     tag,
-    roles: ANYBODY,
+    roles: ALL_ROLES,
     summary: 'List the balances of ledger accounts; debits are positive',
     filters: { chain, symbol, merchantId, account: text('Kind of account.', { pattern: '^[A-Z_]{1,32}$' }) },
     answer: object('An account.', {
@@ -70,7 +70,7 @@ export const LEDGER_ROUTES = {
   }),
   bookTopUp: act('/v1/ledger/top-ups', {
     tag,
-    roles: TREASURERS,
+    roles: FINANCE_ROLES,
     summary: 'Book a transfer to a hot wallet',
     description:
       'The balances of the hot wallets at a verified block must cover it beyond what is booked, else 422. Transfers that the scanner detects are booked without this. A transaction is booked once, however often it is requested.',
@@ -84,7 +84,7 @@ export const LEDGER_ROUTES = {
   }),
   listTopUps: page('/v1/ledger/top-ups', {
     tag,
-    roles: ANYBODY,
+    roles: ALL_ROLES,
     summary: 'List top-ups booked by hand',
     filters: { chain, symbol, open: openOnly },
     answer: object('A top-up.', {
@@ -104,7 +104,7 @@ export const LEDGER_ROUTES = {
   }),
   reverseTopUp: act('/v1/ledger/top-ups/reversals', {
     tag,
-    roles: TREASURERS,
+    roles: FINANCE_ROLES,
     summary: 'Reverse a wrong top-up that was booked by hand',
     description:
       'Reverses the part that no transfer was matched with. A second reversal changes nothing. 409 if its transfers were found on the chain, or if reserved money would lose its cover although the chain has it.',
@@ -119,7 +119,7 @@ export const LEDGER_ROUTES = {
   }),
   exportOrders: csv('/v1/exports/orders.csv', {
     tag,
-    roles: TREASURERS,
+    roles: FINANCE_ROLES,
     summary: 'Export the orders of a period as CSV',
     description:
       'By creation time, oldest first, as of the start of the export. A value that a spreadsheet could take for a formula is prefixed with an apostrophe. A truncated response is incomplete.',
@@ -128,7 +128,7 @@ export const LEDGER_ROUTES = {
   }),
   exportLedger: csv('/v1/exports/ledger.csv', {
     tag,
-    roles: TREASURERS,
+    roles: FINANCE_ROLES,
     summary: 'Export the postings of a period as CSV',
     description: 'In order of number, one line per posting; debits are positive.',
     query: { from, until },

@@ -1,6 +1,6 @@
 import { RATE_LIMIT_OVERRIDES_SCHEMA } from '../http/rate-limits.ts';
 import { merchantId } from './fields.ts';
-import { ADMINS, ANYBODY, SUPPORTERS } from './roles.ts';
+import { ADMIN_ROLES, ALL_ROLES, SUPPORT_ROLES } from './roles.ts';
 import { act, page, read } from './route.ts';
 import {
   bool,
@@ -80,20 +80,20 @@ const callbackEndpoint = object('Callbacks of a merchant and the state of its en
 export const MERCHANT_ROUTES = {
   listMerchants: page('/v1/merchants', {
     tag,
-    roles: ANYBODY,
+    roles: ALL_ROLES,
     summary: 'List the merchants',
     answer: merchant,
   }),
   getMerchant: read('/v1/merchants/{merchantId}', {
     tag,
-    roles: ANYBODY,
+    roles: ALL_ROLES,
     summary: 'Get one merchant',
     params: { merchantId },
     answer: merchant,
   }),
   createMerchant: act('/v1/merchants', {
     tag,
-    roles: ADMINS,
+    roles: ADMIN_ROLES,
     summary: 'Create a merchant',
     description: 'Token and webhook secret are shown only in this answer.',
     body: object(
@@ -115,7 +115,7 @@ export const MERCHANT_ROUTES = {
   setMerchant: act('/v1/merchants/{merchantId}', {
     method: 'PATCH',
     tag,
-    roles: ADMINS,
+    roles: ADMIN_ROLES,
     summary: 'Change settings of a merchant; omitted settings stay unchanged',
     params: { merchantId },
     body: object('Changed settings.', {}, settings),
@@ -123,14 +123,14 @@ export const MERCHANT_ROUTES = {
   }),
   rotateToken: act('/v1/merchants/{merchantId}/token', {
     tag,
-    roles: ADMINS,
+    roles: ADMIN_ROLES,
     summary: 'Create a new token for a merchant; the old one becomes invalid at once',
     params: { merchantId },
     answer: object('The new token.', { merchantId, token: text('Shown only in this answer.') }),
   }),
   rotateWebhookSecret: act('/v1/merchants/{merchantId}/webhook-secret', {
     tag,
-    roles: ADMINS,
+    roles: ADMIN_ROLES,
     summary: 'Create a new webhook secret for a merchant, or end the overlap of two',
     description:
       '`ROTATE` creates a new secret that applies at once or after `overlapSeconds`, in which callbacks carry both signatures. `FINISH` ends an overlap with the new secret, `CANCEL` with the old one.',
@@ -148,14 +148,14 @@ export const MERCHANT_ROUTES = {
   }),
   listCallbackEndpoints: page('/v1/callback-endpoints', {
     tag,
-    roles: ANYBODY,
+    roles: ALL_ROLES,
     summary: 'List backlog, endpoint state and last failure per merchant',
     filters: { merchantId },
     answer: callbackEndpoint,
   }),
   enableCallbackEndpoint: act('/v1/merchants/{merchantId}/callback-endpoint/enable', {
     tag,
-    roles: SUPPORTERS,
+    roles: SUPPORT_ROLES,
     summary: 'Resume sending to an endpoint that is paused or that answered 410',
     params: { merchantId },
     answer: callbackEndpoint,

@@ -1,5 +1,5 @@
 import { from, operatorId, until } from './fields.ts';
-import { ADMINS, ANYBODY, OPERATOR_ROLES } from './roles.ts';
+import { ADMIN_ROLES, ALL_ROLES, OPERATOR_ROLES } from './roles.ts';
 import { act, page, read } from './route.ts';
 import { bool, integer, moment, object, oneOf, open, orNull, text, words } from './typed-schema.ts';
 
@@ -20,22 +20,22 @@ const withToken = object('An operator and his token, which is shown only in this
 });
 
 export const OPERATOR_ROUTES = {
-  getMe: read('/v1/me', { tag, roles: ANYBODY, summary: 'Get the calling operator', answer: operator }),
+  getMe: read('/v1/me', { tag, roles: ALL_ROLES, summary: 'Get the calling operator', answer: operator }),
   rotateMyToken: act('/v1/me/token', {
     tag,
-    roles: ANYBODY,
+    roles: ALL_ROLES,
     summary: 'Create a new token for the calling operator; the old one becomes invalid at once',
     answer: withToken,
   }),
   listOperators: page('/v1/operators', {
     tag,
-    roles: ANYBODY,
+    roles: ALL_ROLES,
     summary: 'List the operators',
     answer: operator,
   }),
   createOperator: act('/v1/operators', {
     tag,
-    roles: ADMINS,
+    roles: ADMIN_ROLES,
     summary: 'Create an operator',
     body: object('The new operator.', { operatorId, name, role }),
     answer: withToken,
@@ -43,7 +43,7 @@ export const OPERATOR_ROUTES = {
   setOperator: act('/v1/operators/{operatorId}', {
     method: 'PATCH',
     tag,
-    roles: ADMINS,
+    roles: ADMIN_ROLES,
     summary: 'Change name or role of an operator, or disable him',
     params: { operatorId },
     body: object(
@@ -55,14 +55,14 @@ export const OPERATOR_ROUTES = {
   }),
   rotateOperatorToken: act('/v1/operators/{operatorId}/token', {
     tag,
-    roles: ADMINS,
+    roles: ADMIN_ROLES,
     summary: 'Create a new token for an operator; the old one becomes invalid at once',
     params: { operatorId },
     answer: withToken,
   }),
   listAudit: page('/v1/audit', {
     tag: 'Audit',
-    roles: ANYBODY,
+    roles: ALL_ROLES,
     summary: 'List the acts of all operators, including refused ones',
     filters: {
       operator: operatorId,

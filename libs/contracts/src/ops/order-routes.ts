@@ -8,7 +8,7 @@ import {
   orderStatus,
   orderType,
 } from './order-views.ts';
-import { ANYBODY, SUPPORTERS } from './roles.ts';
+import { ALL_ROLES, SUPPORT_ROLES } from './roles.ts';
 import { act, page, read } from './route.ts';
 import { integer, list, moment, object, oneOf, open, orNull, text, uuid } from './typed-schema.ts';
 
@@ -23,7 +23,7 @@ const replayStates = oneOf(
 export const ORDER_ROUTES = {
   listOrders: page('/v1/orders', {
     tag,
-    roles: ANYBODY,
+    roles: ALL_ROLES,
     summary: 'Search orders',
     filters: {
       merchantId,
@@ -41,14 +41,14 @@ export const ORDER_ROUTES = {
   }),
   getOrder: read('/v1/orders/{orderPk}', {
     tag,
-    roles: ANYBODY,
+    roles: ALL_ROLES,
     summary: 'Get everything known about an order',
     params: { orderPk },
     answer: orderDetail,
   }),
   decideOrder: act('/v1/orders/{orderPk}/decision', {
     tag,
-    roles: SUPPORTERS,
+    roles: SUPPORT_ROLES,
     summary: 'Accept an expired collection, or refuse one that is not SUCCESS',
     description:
       'The tracker carries it out within seconds, based on the state at that time. A payout is refused with a veto.',
@@ -58,7 +58,7 @@ export const ORDER_ROUTES = {
   }),
   listDeliveries: page('/v1/deliveries', {
     tag: 'Callbacks',
-    roles: ANYBODY,
+    roles: ALL_ROLES,
     summary: 'List callbacks and their delivery',
     filters: { merchantId, orderId, orderPk, state: deliveryState, from, until },
     answer: object('A callback and its delivery.', {
@@ -77,14 +77,14 @@ export const ORDER_ROUTES = {
   }),
   replayDelivery: act('/v1/deliveries/{eventId}/replay', {
     tag: 'Callbacks',
-    roles: SUPPORTERS,
+    roles: SUPPORT_ROLES,
     summary: 'Send one callback again, whatever its state',
     params: { eventId },
     answer: object('The callback.', { eventId }),
   }),
   countReplay: read('/v1/deliveries/replay', {
     tag: 'Callbacks',
-    roles: ANYBODY,
+    roles: ALL_ROLES,
     summary: 'Count the callbacks that a replay would send, by state',
     query: { merchantId, orderId, since: from, until, states: replayStates },
     answer: list(
@@ -94,7 +94,7 @@ export const ORDER_ROUTES = {
   }),
   replayDeliveries: act('/v1/deliveries/replay', {
     tag: 'Callbacks',
-    roles: SUPPORTERS,
+    roles: SUPPORT_ROLES,
     summary: 'Send the callbacks of an order, a merchant or a period again',
     description:
       'In the order of their events, at most `limit`. To continue, pass `next` of the answer as `after`. At least one of orderId, merchantId, since and until is required.',

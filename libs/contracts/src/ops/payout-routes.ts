@@ -1,6 +1,6 @@
 import { chain, chainWord, merchantId, reason, symbol } from './fields.ts';
 import { orderPk, payout, PAYOUT_STATES } from './order-views.ts';
-import { ADMINS, ANYBODY, TREASURERS } from './roles.ts';
+import { ADMIN_ROLES, ALL_ROLES, FINANCE_ROLES } from './roles.ts';
 import { act, page, read } from './route.ts';
 import { baseUnitsText, bool, object, oneOf, orNull, text } from './typed-schema.ts';
 
@@ -9,7 +9,7 @@ const tag = 'Payouts';
 export const PAYOUT_ROUTES = {
   listPayouts: page('/v1/payouts', {
     tag,
-    roles: ANYBODY,
+    roles: ALL_ROLES,
     summary: 'List payouts with their state at the signer and their obstacle',
     filters: {
       merchantId,
@@ -25,14 +25,14 @@ export const PAYOUT_ROUTES = {
   }),
   getPayout: read('/v1/payouts/{orderPk}', {
     tag,
-    roles: ANYBODY,
+    roles: ALL_ROLES,
     summary: 'Get one payout',
     params: { orderPk },
     answer: payout,
   }),
   getApprovalText: read('/v1/payouts/{orderPk}/approval-text', {
     tag,
-    roles: ANYBODY,
+    roles: ALL_ROLES,
     summary: 'Get the text that an approver signs',
     description:
       'For comparison only: an approver’s program builds the text itself from what it has shown to the person, and signs that.',
@@ -51,7 +51,7 @@ export const PAYOUT_ROUTES = {
   }),
   approvePayout: act('/v1/payouts/{orderPk}/approvals', {
     tag,
-    roles: TREASURERS,
+    roles: FINANCE_ROLES,
     summary: 'Submit an approver’s signature',
     description:
       'Checked to match this payout and this key. Only the signer knows whether the key belongs to an approver, and only it decides.',
@@ -64,7 +64,7 @@ export const PAYOUT_ROUTES = {
   }),
   vetoPayout: act('/v1/payouts/{orderPk}/veto', {
     tag,
-    roles: TREASURERS,
+    roles: FINANCE_ROLES,
     summary: 'Refuse a payout that is not signed yet',
     description: 'It races with the signer: `state` of the payout soon shows which came first.',
     params: { orderPk },
@@ -73,7 +73,7 @@ export const PAYOUT_ROUTES = {
   }),
   decidePayout: act('/v1/payouts/{orderPk}/decisions', {
     tag,
-    roles: ADMINS,
+    roles: ADMIN_ROLES,
     summary: 'Decide whether an unknown transaction may have paid a payout',
     description:
       'PAID_BY: this transaction paid it; the signer checks it against the payout with two sources, also while the wallet is halted. PAY_AGAIN: no transaction paid it; it is signed again once no halt is open and the signer has proven that none of its own transactions can land. Look at the chain first.',

@@ -2,8 +2,8 @@
 export const OPERATOR_ROLES = ['VIEWER', 'SUPPORT', 'FINANCE', 'ADMIN'] as const;
 export type OperatorRole = (typeof OPERATOR_ROLES)[number];
 
-export const ANYBODY: readonly OperatorRole[] = [...OPERATOR_ROLES];
-export const SUPPORTERS: readonly OperatorRole[] = ['SUPPORT', 'ADMIN'];
-export const TREASURERS: readonly OperatorRole[] = ['FINANCE', 'ADMIN'];
-export const CLOSERS: readonly OperatorRole[] = ['SUPPORT', 'FINANCE', 'ADMIN'];
-export const ADMINS: readonly OperatorRole[] = ['ADMIN'];
+export const ALL_ROLES: readonly OperatorRole[] = [...OPERATOR_ROLES];
+export const SUPPORT_ROLES: readonly OperatorRole[] = ['SUPPORT', 'ADMIN'];
+export const FINANCE_ROLES: readonly OperatorRole[] = ['FINANCE', 'ADMIN'];
+export const INCIDENT_ROLES: readonly OperatorRole[] = ['SUPPORT', 'FINANCE', 'ADMIN'];
+export const ADMIN_ROLES: readonly OperatorRole[] = ['ADMIN'];

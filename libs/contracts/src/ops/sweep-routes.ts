@@ -1,5 +1,5 @@
 import { chain, chainWord, openOnly, pauseOf, reason, symbol } from './fields.ts';
-import { ADMINS, ANYBODY, TREASURERS } from './roles.ts';
+import { ADMIN_ROLES, ALL_ROLES, FINANCE_ROLES } from './roles.ts';
 import { act, page, read } from './route.ts';
 import {
   baseUnitsText,
@@ -116,20 +116,20 @@ const plan = object('Sweeps that the planner would start now, and waiting assets
 export const SWEEP_ROUTES = {
   listSweeps: page('/v1/sweeps', {
     tag,
-    roles: ANYBODY,
+    roles: ALL_ROLES,
     summary: 'List sweeps of deposit addresses',
     filters: { chain, open: openOnly, address: chainWord('The deposit address.') },
     answer: sweep,
   }),
   listSweepPlans: read('/v1/sweep-plans', {
     tag,
-    roles: ANYBODY,
+    roles: ALL_ROLES,
     summary: 'Preview the next sweeps, their cost, and why other assets wait',
     answer: list(plan, 'One entry per chain whose policy allows sweeps.'),
   }),
   pauseSweeps: act('/v1/chains/{chain}/sweeps/pause', {
     tag,
-    roles: TREASURERS,
+    roles: FINANCE_ROLES,
     summary: 'Start no new sweeps on a chain; started ones are completed',
     params: { chain },
     body: object('Reason of the pause.', { reason }),
@@ -137,7 +137,7 @@ export const SWEEP_ROUTES = {
   }),
   resumeSweeps: act('/v1/chains/{chain}/sweeps/resume', {
     tag,
-    roles: ADMINS,
+    roles: ADMIN_ROLES,
     summary: 'Resume sweeps',
     params: { chain },
     body: object('Reason of the resumption.', { reason }),
@@ -145,7 +145,7 @@ export const SWEEP_ROUTES = {
   }),
   runSweeps: act('/v1/chains/{chain}/sweeps/run', {
     tag,
-    roles: TREASURERS,
+    roles: FINANCE_ROLES,
     summary: 'Sweep recent deposits too, once, within all other limits of the policy',
     params: { chain },
     body: object('Reason.', { reason }),
@@ -153,7 +153,7 @@ export const SWEEP_ROUTES = {
   }),
   refundDeposit: act('/v1/unmatched-deposits/{transferId}/refund', {
     tag,
-    roles: TREASURERS,
+    roles: FINANCE_ROLES,
     summary: 'Refund an unmatched deposit, fully or in part',
     description:
       'Creates a payout of its merchant to the given address, never to the sender by default: many customers send from an exchange. The approvers of the policy must approve it, whatever its amount. On a main network whose policy names no approvers the signer refuses it.',

@@ -9,7 +9,7 @@ import {
   symbol,
   until,
 } from './fields.ts';
-import { ANYBODY, CLOSERS } from './roles.ts';
+import { ALL_ROLES, INCIDENT_ROLES } from './roles.ts';
 import { act, page } from './route.ts';
 import {
   baseUnitsText,
@@ -61,7 +61,7 @@ export const transfer = object('One token transfer to an address of the gateway,
 export const TRANSFER_ROUTES = {
   listTransfers: page('/v1/transfers', {
     tag,
-    roles: ANYBODY,
+    roles: ALL_ROLES,
     summary: 'List transfers to addresses of the gateway',
     filters: {
       chain,
@@ -76,7 +76,7 @@ export const TRANSFER_ROUTES = {
   }),
   listUnmatchedDeposits: page('/v1/unmatched-deposits', {
     tag,
-    roles: ANYBODY,
+    roles: ALL_ROLES,
     summary: 'List deposits that were not credited to an order',
     filters: {
       merchantId,
@@ -99,7 +99,7 @@ export const TRANSFER_ROUTES = {
   }),
   acceptDeposit: act('/v1/unmatched-deposits/{transferId}/accept', {
     tag,
-    roles: CLOSERS,
+    roles: INCIDENT_ROLES,
     summary: 'Accept an unmatched deposit for the expired order of its address',
     description:
       'A late or insufficient deposit in the order’s token: the order is accepted with all deposits in its own token, as by a decision about the order. A deposit in another token or on another chain also needs `worth`, its value for the order as stated by an operator (FINANCE or ADMIN); the credit is in its own asset. The tracker carries it out within seconds. Refused for an order that is open, paid or FAILED, and for a deposit that was partly refunded.',

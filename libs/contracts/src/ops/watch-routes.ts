@@ -1,6 +1,6 @@
 import { chain, chainWord, contractAddress, openOnly, reason, symbol } from './fields.ts';
 import { incident, nonce, orderPk } from './order-views.ts';
-import { ADMINS, ANYBODY, CLOSERS, TREASURERS } from './roles.ts';
+import { ADMIN_ROLES, ALL_ROLES, INCIDENT_ROLES, FINANCE_ROLES } from './roles.ts';
 import { act, page } from './route.ts';
 import {
   baseUnitsText,
@@ -69,27 +69,27 @@ const hold = object('A stop of all new payouts of an asset.', {
 export const WATCH_ROUTES = {
   listHotWallets: page('/v1/hot-wallets', {
     tag,
-    roles: ANYBODY,
+    roles: ALL_ROLES,
     summary: 'List hot wallets with addresses, balances on chain and open nonces',
     answer: hotWallet,
   }),
   listHalts: page('/v1/halts', {
     tag,
-    roles: ANYBODY,
+    roles: ALL_ROLES,
     summary: 'List halts of chains and wallets',
     filters: { chain, open: openOnly },
     answer: halt,
   }),
   setHalt: act('/v1/halts', {
     tag,
-    roles: TREASURERS,
+    roles: FINANCE_ROLES,
     summary: 'Stop all new payouts of a chain, or of one hot wallet',
     body: object('The halt.', { chain, reason }, { wallet: chainWord('Only this hot wallet.') }),
     answer: halt,
   }),
   releaseHalt: act('/v1/halts/{haltId}/release', {
     tag,
-    roles: ADMINS,
+    roles: ADMIN_ROLES,
     summary: 'Release a halt and resume payouts',
     description:
       'Before you release a FOREIGN_NONCE or RESTORED halt: the unknown transaction may be one of the gateway, signed after the backup that the database was restored from. Look at the chain first, and decide about every payout that such a transaction may have paid.',
@@ -99,21 +99,21 @@ export const WATCH_ROUTES = {
   }),
   listHolds: page('/v1/holds', {
     tag,
-    roles: ANYBODY,
+    roles: ALL_ROLES,
     summary: 'List holds of assets',
     filters: { chain, symbol, open: openOnly },
     answer: hold,
   }),
   setHold: act('/v1/holds', {
     tag,
-    roles: TREASURERS,
+    roles: FINANCE_ROLES,
     summary: 'Hold the payouts of an asset',
     body: object('The hold.', { chain, symbol, reason }),
     answer: hold,
   }),
   releaseHold: act('/v1/holds/{holdId}/release', {
     tag,
-    roles: ADMINS,
+    roles: ADMIN_ROLES,
     summary: 'Release a hold and resume the payouts of its asset',
     params: { holdId: uuid('Id of the hold.') },
     body: object('Reason of the release.', { reason }),
@@ -121,14 +121,14 @@ export const WATCH_ROUTES = {
   }),
   listIncidents: page('/v1/incidents', {
     tag,
-    roles: ANYBODY,
+    roles: ALL_ROLES,
     summary: 'List incidents that an operator must examine',
     filters: { chain, orderPk, open: openOnly },
     answer: incident,
   }),
   closeIncident: act('/v1/incidents/{incidentId}/close', {
     tag,
-    roles: CLOSERS,
+    roles: INCIDENT_ROLES,
     summary:
       'Close an incident (payout incidents: FINANCE); a hold that it caused stays until it is released',
     params: { incidentId: uuid('Id of the incident.') },

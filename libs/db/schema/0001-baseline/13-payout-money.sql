@@ -45,7 +45,7 @@ end $$;
 -- SENT and TARGET of a payout are HOT_AVAILABLE, HOT_RESERVED, IN_FLIGHT and PAID_OUT. A delegation moves no money and is not
 -- booked. Money returned by a sweep keeps its age. All postings are one statement, so that the accounts that payments
 -- share are locked in one order.
--- Returns the facts by which it booked: a row for each outcome of a payout's transactions, or one row with a null fate. The
+-- Returns the facts by which it booked: a row for each outcome of a payout's transactions, or one row without an outcome. The
 -- payouts stay locked until the caller's transaction ends. Outcomes are not locked and may change before a second read.
 create function settle_payout_money(p_order_pks uuid[])
   returns table (order_pk uuid, was text, became text, payout payout, fate own_transaction_fate, wallet text, to_address text,

@@ -46,7 +46,7 @@ const source = (
   usable: trouble === null,
   trouble,
   failingSinceSeconds,
-  isAlone: false,
+  isSingleSource: false,
   score: 1,
   headLagBlocks: 0,
   lastErrorCode: null,
@@ -62,7 +62,7 @@ describe('alarmsOf', () => {
     expect([...alarmsOf(paused, HEAD_AT_MS + 999_000)]).toEqual([['paused', 'the node is moved']]);
   });
 
-  it('raises fates-waiting when sources differ on own transactions or none answers', () => {
+  it('raises the waiting alarm when sources differ on own transactions or none answers', () => {
     const since = HEAD_AT_MS - 50_000;
     const waiting = condition({ fates: { waitingSinceMs: since, failingSinceMs: undefined } });
     expect(kinds(waiting, 10_000)).toEqual([]);
@@ -127,7 +127,7 @@ describe('alarmsOf', () => {
 
   it('numbers sources that share a label and names the single source', () => {
     const twins = [
-      { ...source(null, null), isAlone: true },
+      { ...source(null, null), isSingleSource: true },
       { ...source('RESTING'), label: 'node-well', place: 1 },
     ];
     expect([...alarmsOf(condition({ sources: twins }), HEAD_AT_MS + 31_000)]).toEqual([

@@ -152,7 +152,7 @@ function sourceAlarms({ sources, finalityLag }: ChainCondition, nowMs: number): 
       'single-source',
       listed(
         'only source left',
-        namesOf(({ isAlone }) => isAlone),
+        namesOf(({ isSingleSource }) => isSingleSource),
       ),
     ],
   ];

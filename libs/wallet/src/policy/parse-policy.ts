@@ -15,7 +15,7 @@ import { invalidPolicy } from './invalid-policy.ts';
 import { parseSweep } from './parse-sweep.ts';
 import { readPolicyFile } from './read-policy-file.ts';
 
-export interface PolicySurroundings {
+export interface PolicyContext {
   /** Their tokens give the decimals of amounts. */
   readonly networks: readonly NetworkConfig[];
   readonly codecs: readonly AddressCodec[];
@@ -27,7 +27,7 @@ export const APPROVAL_WAIT_HOURS = 24;
 export const MAX_ATTEMPTS_WITHOUT_DECISION = 2;
 const HOUR_MS = 3_600_000;
 
-export function parsePolicy(text: string, surroundings: PolicySurroundings): Policy {
+export function parsePolicy(text: string, surroundings: PolicyContext): Policy {
   const file = readPolicyFile(text);
   const mistakes: string[] = [];
   const chains = new Map(
@@ -54,7 +54,7 @@ export function parsePolicy(text: string, surroundings: PolicySurroundings): Pol
 function parseChain(
   chain: Chain,
   entry: ChainEntry,
-  { networks, codecs }: PolicySurroundings,
+  { networks, codecs }: PolicyContext,
   mistakes: string[],
 ): ChainPolicy {
   const at = `/chains/${chain}`;
@@ -129,7 +129,7 @@ function parseAddress(
 
 function parseAllow(
   file: PolicyFile,
-  { codecs }: PolicySurroundings,
+  { codecs }: PolicyContext,
   mistakes: string[],
 ): ReadonlyMap<Family, ReadonlyMap<Address, AllowedAddress>> {
   const allow = new Map<Family, Map<Address, AllowedAddress>>();
@@ -147,7 +147,7 @@ function parseAllow(
 
 function parseDeny(
   file: PolicyFile,
-  { codecs }: PolicySurroundings,
+  { codecs }: PolicyContext,
   mistakes: string[],
 ): ReadonlyMap<Family, ReadonlySet<Address>> {
   const deny = new Map<Family, Set<Address>>();

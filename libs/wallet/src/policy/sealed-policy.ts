@@ -8,9 +8,9 @@ import {
 import type { Chain } from '@opentill/domain/chains';
 import { readJson } from '@opentill/domain/read-json';
 import { replaceKeystore } from '../keystore.ts';
-import { openKeystoreOrNext } from '../open-keystore-with-recovery.ts';
+import { openKeystoreWithRecovery } from '../open-keystore-with-recovery.ts';
 import { walletError } from '../wallet-error.ts';
-import { parsePolicy, type PolicySurroundings } from './parse-policy.ts';
+import { parsePolicy, type PolicyContext } from './parse-policy.ts';
 import { invalidPolicy } from './invalid-policy.ts';
 import type { Policy } from './policy.ts';
 
@@ -24,7 +24,7 @@ export interface OpenedPolicy {
   readonly gasCaps: ReadonlyMap<Chain, number>;
 }
 
-export interface OpenPolicyOptions extends PolicySurroundings {
+export interface OpenPolicyOptions extends PolicyContext {
   readonly policyFile: string;
   readonly passphrase: string;
   readonly fingerprint: string;
@@ -65,7 +65,7 @@ export async function sealPolicy(
  */
 export async function openPolicy(options: OpenPolicyOptions): Promise<OpenedPolicy> {
   const { policyFile: path, passphrase, fingerprint } = options;
-  const { secret, keyId } = await openKeystoreOrNext(path, 'policy', passphrase);
+  const { secret, keyId } = await openKeystoreWithRecovery(path, 'policy', passphrase);
   if (keyId !== fingerprint) {
     const message = `${path} was sealed for the wallet ${keyId}, this keystore is ${fingerprint}. Seal the policy again`;
     throw walletError('POLICY_OF_ANOTHER_SEED', message, { path, keyId, fingerprint });

@@ -53,7 +53,7 @@ export async function createOnce(
 }
 
 /** Rejects permanently: spends the nonce and changes no other state. */
-export async function refuseSpending(
+export async function rejectAndSpendNonce(
   deps: Pick<OrderDeps, 'store'>,
   nonce: SpentNonce,
   code: ApiErrorCode,
@@ -76,7 +76,7 @@ async function refuseUnlessCreated(
   });
   if (nonceUsed) return refusal('NONCE_USED');
   if (existing === undefined) {
-    return API_ERRORS[code].status === 503 ? refusal(code) : refuseSpending(deps, nonce, code);
+    return API_ERRORS[code].status === 503 ? refusal(code) : rejectAndSpendNonce(deps, nonce, code);
   }
   return (await deps.store.spendNonce(nonce))
     ? answerExisting(deps, request, existing)

@@ -15,7 +15,7 @@ import type { Merchant } from '../merchant-book.ts';
 import { createCollection } from '../operations/create-collection.ts';
 import {
   createOnce,
-  refuseSpending,
+  rejectAndSpendNonce,
   type CreationAttempt,
   type OrderRequest,
 } from '../operations/create-once.ts';
@@ -105,7 +105,7 @@ function createOrderRoute<Fields extends OrderFields>(deps: OrderRouteDeps, kind
     const fields = kind.read(data, rules);
     if (typeof fields === 'string') {
       const asked = kind.read(data, otherVersion(rules));
-      if (typeof asked === 'string') return refuseSpending(deps, nonce, fields);
+      if (typeof asked === 'string') return rejectAndSpendNonce(deps, nonce, fields);
       return createOnce(deps, requestOf(asked), () => Promise.resolve(fields));
     }
     if (fields.orderId !== null) exchange.orderId = fields.orderId;

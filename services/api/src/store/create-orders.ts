@@ -3,7 +3,7 @@ import type { OrderType } from '@opentill/contracts/notify-order';
 import { isDatabaseUnavailable, type Db } from '@opentill/db/database';
 import type { OutboxEvent } from '@opentill/db/outbox';
 import type { Chain, Family } from '@opentill/domain/chains';
-import { gatherCalls } from '@opentill/runtime/batch-calls';
+import { batchCalls } from '@opentill/runtime/batch-calls';
 
 /** A new order with the column names of the view new_order. Amounts in base units, addresses canonical. */
 export interface NewOrder {
@@ -104,7 +104,7 @@ function lockKey({ order }: NewCollection): string {
 export function creations(db: Db) {
   return {
     /** Spends the nonce and creates the collection with its address, first notification and events, or none of them. */
-    createCollection: gatherCalls<NewCollection, CreationOutcome>({
+    createCollection: batchCalls<NewCollection, CreationOutcome>({
       runTogether: (inputs) => createCollections(db, inputs),
       failedWhole: (error) => !isDatabaseUnavailable(error),
       runsAtOnce: CREATIONS_AT_ONCE,

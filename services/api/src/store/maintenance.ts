@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { readChainStatuses } from '@opentill/db/chain-status';
 import type { Db } from '@opentill/db/database';
-import { forgetEndedCounters, forgetExpiredNonces } from '@opentill/db/housekeeping';
+import { deleteEndedCounters, deleteExpiredNonces } from '@opentill/db/housekeeping';
 import { listPresence } from '@opentill/db/presence';
 import type { ServiceSchema } from '@opentill/db/service-schema';
 import type { Family } from '@opentill/domain/chains';
@@ -63,8 +63,8 @@ export function upkeep(db: Db) {
     },
 
     /** Deletes expired nonces and ended counters, one batch each. Returns 'again' when more may be left. */
-    async forgetSpent(batch = 10_000): Promise<void | 'again'> {
-      const forgotten = [await forgetExpiredNonces(db, batch), await forgetEndedCounters(db, batch)];
+    async deleteExpired(batch = 10_000): Promise<void | 'again'> {
+      const forgotten = [await deleteExpiredNonces(db, batch), await deleteEndedCounters(db, batch)];
       return forgotten.includes(batch) ? 'again' : undefined;
     },
   };

@@ -3,12 +3,12 @@ import { anOrder } from '../../test/support/an-order.ts';
 import type { CheckoutOrder } from '../view/checkout-order.ts';
 import { followOrder } from './follow-order.ts';
 import type { OrderStream } from './order-stream.ts';
-import type { Asked } from './order-client.ts';
+import type { ApiResult } from './order-client.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-const answered = <Data>(data: Data): Asked<Data> => ({ outcome: 'ANSWERED', data });
+const answered = <Data>(data: Data): ApiResult<Data> => ({ outcome: 'ANSWERED', data });
 
 function aPage(first: CheckoutOrder | null, { streams = true } = {}) {
   const asked: string[] = [];
@@ -20,7 +20,7 @@ function aPage(first: CheckoutOrder | null, { streams = true } = {}) {
     state: number;
     closed: boolean;
   }[] = [];
-  const server = { order: first ?? anOrder(), answer: undefined as Asked<never> | undefined };
+  const server = { order: first ?? anOrder(), answer: undefined as ApiResult<never> | undefined };
   const following = followOrder(
     {
       client: {

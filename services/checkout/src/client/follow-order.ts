@@ -1,6 +1,6 @@
 import { isOpen, type CheckoutOrder } from '../view/checkout-order.ts';
-import { keepStream, type KeptStream, type OrderStream } from './order-stream.ts';
-import type { Asked, OrderClient } from './order-client.ts';
+import { openOrderStream, type KeptStream, type OrderStream } from './order-stream.ts';
+import type { ApiResult, OrderClient } from './order-client.ts';
 
 export interface FollowDeps {
   readonly client: OrderClient;
@@ -81,7 +81,7 @@ export function followOrder(deps: FollowDeps, first: CheckoutOrder | null): Foll
     const pauseMs = applyAnswer(deps, state, asked, shown);
     if (state.doubted || state.stream?.isSpeaking() !== true) poll(pauseMs);
   };
-  state.stream = keepStream({
+  state.stream = openOrderStream({
     open: openStream === undefined ? undefined : () => openStream(client.eventsUrl),
     onOrder(order) {
       if (state.latest !== null && order.serverTime < state.latest.serverTime) {
@@ -130,7 +130,7 @@ export function followOrder(deps: FollowDeps, first: CheckoutOrder | null): Foll
 async function askNext(
   client: OrderClient,
   { latest, doubted }: Pick<State, 'latest' | 'doubted'>,
-): Promise<Asked<CheckoutOrder | 'UNCHANGED'>> {
+): Promise<ApiResult<CheckoutOrder | 'UNCHANGED'>> {
   if (latest === null || latest.status !== 'INIT' || doubted) return client.pay();
   const asked = await client.status();
   if (asked.outcome !== 'ANSWERED') return asked;
@@ -141,7 +141,7 @@ async function askNext(
 function applyAnswer(
   deps: FollowDeps,
   state: State,
-  asked: Asked<CheckoutOrder | 'UNCHANGED'>,
+  asked: ApiResult<CheckoutOrder | 'UNCHANGED'>,
   shownBefore: number,
 ): number {
   switch (asked.outcome) {

@@ -146,16 +146,16 @@ function listen(screen: Screen, say: Say): void {
 
 async function copy(button: HTMLElement, say: Say, announce: (text: string) => void): Promise<void> {
   const words = button.querySelector('span');
-  if (words === null || 'said' in button.dataset) return;
+  if (words === null || 'copied' in button.dataset) return;
   const before = words.textContent;
   const copied = await copyText(button.dataset['copy'] ?? '');
   announce(say(copied ? 'copied' : 'copyFailed'));
   if (!copied) return;
   words.textContent = say('copied');
-  button.dataset['said'] = '';
+  button.dataset['copied'] = '';
   setTimeout(() => {
     announce('');
-    delete button.dataset['said'];
+    delete button.dataset['copied'];
     if (words.textContent === say('copied')) words.textContent = before;
   }, COPIED_SHOWN_MS);
 }

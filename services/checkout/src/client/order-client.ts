@@ -1,7 +1,7 @@
 import type { OrderStatus } from '@opentill/contracts/notify-order';
 import type { CheckoutOrder } from '../view/checkout-order.ts';
 
-export type Asked<Data> =
+export type ApiResult<Data> =
   | { readonly outcome: 'ANSWERED'; readonly data: Data }
   /** The link names no order, or its signature is wrong: permanent. */
   | { readonly outcome: 'REFUSED'; readonly httpStatus: 401 | 404 }
@@ -10,8 +10,8 @@ export type Asked<Data> =
   | { readonly outcome: 'UNREACHABLE' };
 
 export interface OrderClient {
-  pay(): Promise<Asked<CheckoutOrder>>;
-  status(): Promise<Asked<{ readonly status: OrderStatus }>>;
+  pay(): Promise<ApiResult<CheckoutOrder>>;
+  status(): Promise<ApiResult<{ readonly status: OrderStatus }>>;
   readonly eventsUrl: string;
 }
 
@@ -26,7 +26,7 @@ export function createOrderClient(
   const query = new URLSearchParams({ orderId: link.orderId, sign: link.sign }).toString();
   const urlOf = (endpoint: string) => `${link.apiBase}/v1/order/${endpoint}?${query}`;
 
-  async function ask<Data>(endpoint: string): Promise<Asked<Data>> {
+  async function ask<Data>(endpoint: string): Promise<ApiResult<Data>> {
     try {
       const response = await fetchIt(urlOf(endpoint), {
         cache: 'no-store',

@@ -27,7 +27,7 @@ const RETRY_MS = 30_000;
 const CLOSED = 2;
 
 /** The browser reconnects after a break, but not after a refusal or when an open stream is silent. */
-export function keepStream({ open, onOrder, onSpeaking, onSilent }: KeepStreamDeps): KeptStream {
+export function openOrderStream({ open, onOrder, onSpeaking, onSilent }: KeepStreamDeps): KeptStream {
   let stream: OrderStream | undefined;
   let speaking = false;
   let stopped = false;

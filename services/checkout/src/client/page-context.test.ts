@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { describeSurroundings, type Known } from './page-context.ts';
+import { describePageContext, type Known } from './page-context.ts';
 
 const described = (known: Partial<Known>) => {
   const nothing = {
@@ -12,7 +12,7 @@ const described = (known: Partial<Known>) => {
     held: undefined,
     pageUrl: 'https://pay.example.com/checkout',
   };
-  const { walletBusy, onItsWay, mayPayAgain, walletNotice } = describeSurroundings({ ...nothing, ...known });
+  const { walletBusy, onItsWay, mayPayAgain, walletNotice } = describePageContext({ ...nothing, ...known });
   return [walletBusy, onItsWay, mayPayAgain, walletNotice?.text];
 };
 const notice = (text: 'walletAsked' | 'walletSent' | 'walletFailed' | 'walletRefused') => ({

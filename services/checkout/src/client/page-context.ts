@@ -1,4 +1,4 @@
-import type { Surroundings, WalletNotice, WalletView } from '../view/page-context.ts';
+import type { PageContext, WalletNotice, WalletView } from '../view/page-context.ts';
 import type { HeldPayment } from './sent-payments.ts';
 
 export interface Known {
@@ -13,7 +13,7 @@ export interface Known {
   readonly pageUrl: string;
 }
 
-export function describeSurroundings(known: Known): Surroundings {
+export function describePageContext(known: Known): PageContext {
   const { nowSeconds, offline, doubtful, wallets, asking, notice, held, pageUrl } = known;
   return {
     nowSeconds,

@@ -10,9 +10,9 @@ import { formatCountdown } from '../view/format-countdown.ts';
 import { markup, type Html } from '../view/html.ts';
 import { renderNoticeMain } from '../view/render-document.ts';
 import { renderOrder } from '../view/render-order.ts';
-import { stateShown, type Surroundings, type WalletNotice } from '../view/page-context.ts';
+import { stateShown, type PageContext, type WalletNotice } from '../view/page-context.ts';
 import { askWallet } from './ask-wallet.ts';
-import { describeSurroundings } from './page-context.ts';
+import { describePageContext } from './page-context.ts';
 import { morph } from './morph.ts';
 import type { HeldPayment, SentPayments } from './sent-payments.ts';
 import { watchPayment } from './watch-payment.ts';
@@ -132,16 +132,16 @@ function heldOf(deps: ScreenDeps, state: State, order: CheckoutOrder): HeldPayme
   return deps.sent.find(order, serverSeconds(deps, state, order));
 }
 
-function surroundingsOf(deps: ScreenDeps, state: State, order: CheckoutOrder): Surroundings {
+function surroundingsOf(deps: ScreenDeps, state: State, order: CheckoutOrder): PageContext {
   const { asking, notice, offline, doubtful, wallets } = state;
   const nowSeconds = serverSeconds(deps, state, order);
   const held = heldOf(deps, state, order);
   const { href: pageUrl } = deps.document.location;
-  return describeSurroundings({ nowSeconds, asking, notice, offline, doubtful, wallets, held, pageUrl });
+  return describePageContext({ nowSeconds, asking, notice, offline, doubtful, wallets, held, pageUrl });
 }
 
 /** Time changes more than the countdown. */
-function isStale(state: State, order: CheckoutOrder, around: Surroundings): boolean {
+function isStale(state: State, order: CheckoutOrder, around: PageContext): boolean {
   return (
     stateShown(order, around) !== state.shownState ||
     isRunningOut(order, around.nowSeconds) !== state.runningOut ||

@@ -14,7 +14,7 @@ export interface WalletNotice {
 }
 
 /** The server knows only the time. */
-export interface Surroundings {
+export interface PageContext {
   readonly nowSeconds: number;
   readonly offline: boolean;
   readonly doubtful: boolean;
@@ -32,13 +32,13 @@ export interface Surroundings {
 /** An order that may be outdated is not payable. */
 export function stateShown(
   order: CheckoutOrder,
-  { nowSeconds, doubtful }: Pick<Surroundings, 'nowSeconds' | 'doubtful'>,
+  { nowSeconds, doubtful }: Pick<PageContext, 'nowSeconds' | 'doubtful'>,
 ): CheckoutState {
   const state = stateOf(order, nowSeconds);
   return doubtful && isPayable(state) ? 'checking' : state;
 }
 
-export function bareSurroundings(nowSeconds: number): Surroundings {
+export function defaultPageContext(nowSeconds: number): PageContext {
   return {
     nowSeconds,
     offline: false,

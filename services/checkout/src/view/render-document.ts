@@ -4,7 +4,7 @@ import { stateOf, type CheckoutOrder } from './checkout-order.ts';
 import { markup, type Html } from './html.ts';
 import { ICONS, seal } from './icons.ts';
 import { renderOrder } from './render-order.ts';
-import { bareSurroundings } from './page-context.ts';
+import { defaultPageContext } from './page-context.ts';
 import { directionOf, type Theme } from './theme.ts';
 
 export interface PageData {
@@ -37,7 +37,7 @@ export function renderOrderDocument(
   query: string,
 ): string {
   const { say } = frame;
-  const around = bareSurroundings(order.serverTime);
+  const around = defaultPageContext(order.serverTime);
   const title = `${order.amount} ${order.symbol} · ${say(stateOf(order, order.serverTime))}`;
   const main = renderOrder(order, around, say);
   const reload = ['INIT', 'PENDING', 'PENDING_CONFIRMATION'].includes(order.status);

@@ -7,7 +7,7 @@ import { seal } from './icons.ts';
 import { renderAmount } from './render-amount.ts';
 import { renderPayment } from './render-payment.ts';
 import { renderConfirming, renderDetails } from './render-progress.ts';
-import { stateShown, type Surroundings } from './page-context.ts';
+import { stateShown, type PageContext } from './page-context.ts';
 
 const ADVICE: Readonly<Partial<Record<CheckoutState, TextName>>> = {
   partial: 'partialHint',
@@ -23,7 +23,7 @@ const ADVICE: Readonly<Partial<Record<CheckoutState, TextName>>> = {
 };
 
 /** Runs on the server, and after every change in the browser. */
-export function renderOrder(order: CheckoutOrder, around: Surroundings, say: Say): Html {
+export function renderOrder(order: CheckoutOrder, around: PageContext, say: Say): Html {
   const state = stateShown(order, around);
   const payable = isPayable(state);
   return markup`<main

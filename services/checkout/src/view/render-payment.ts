@@ -7,14 +7,14 @@ import { ICONS } from './icons.ts';
 import { paymentUri } from './payment-uri.ts';
 import { renderAmount } from './render-amount.ts';
 import { qrCode } from './qr-code.ts';
-import type { Surroundings, WalletNotice } from './page-context.ts';
+import type { PageContext, WalletNotice } from './page-context.ts';
 import { walletApp } from './wallet-app.ts';
 
 /** Users compare only the ends of an address. */
 const ADDRESS_END_LENGTH = 6;
 const WORD_JOINER = '\u2060';
 
-export function renderPayment(order: CheckoutOrder, around: Surroundings, say: Say): Html {
+export function renderPayment(order: CheckoutOrder, around: PageContext, say: Say): Html {
   const isToken = order.contractAddress !== null;
   const chain = fullChainName(order.chain, isToken).replaceAll('-', `-${WORD_JOINER}`);
   const uri = paymentUri(order);
@@ -43,7 +43,7 @@ export function renderPayment(order: CheckoutOrder, around: Surroundings, say: S
   </div>`;
 }
 
-function timeLeft(order: CheckoutOrder, around: Surroundings, say: Say): Html {
+function timeLeft(order: CheckoutOrder, around: PageContext, say: Say): Html {
   const seconds = Math.max(0, order.expiredTime - around.nowSeconds);
   return markup`<p class="time-left">
     <span class="label">${say('timeLeft')}</span>
@@ -92,7 +92,7 @@ function copyButton(name: 'copyAmount' | 'copyAddress', text: string, say: Say):
   </button>`;
 }
 
-function walletButtons({ wallets, walletBusy }: Surroundings, say: Say): Html[] {
+function walletButtons({ wallets, walletBusy }: PageContext, say: Say): Html[] {
   return wallets.map(({ id, name, icon }) => {
     const image = icon === null ? ICONS.wallet : markup`<img src="${icon}" alt="" width="24" height="24" />`;
     const attributes = walletBusy ? markup` disabled` : null;
@@ -101,14 +101,14 @@ function walletButtons({ wallets, walletBusy }: Surroundings, say: Say): Html[] 
 }
 
 /** Shown only on phones (page.css), and not when the page already has a wallet. */
-function appLink(order: CheckoutOrder, { pageUrl, wallets }: Surroundings, say: Say): Html | null {
+function appLink(order: CheckoutOrder, { pageUrl, wallets }: PageContext, say: Say): Html | null {
   const app = pageUrl === null || wallets.length > 0 ? null : walletApp(order, pageUrl);
   if (app === null) return null;
   return markup`<a class="button plain open-app" href="${app.url}">${ICONS.wallet}${say('openIn', { wallet: app.name })}</a>`;
 }
 
 /** Always rendered: screen readers announce a live region only if it existed before. */
-function walletNotice(chain: string, { walletNotice: notice }: Surroundings, say: Say): Html {
+function walletNotice(chain: string, { walletNotice: notice }: PageContext, say: Say): Html {
   if (notice === null) return markup`<p class="notice" role="status"></p>`;
   const text = say(notice.text, { wallet: notice.wallet, chain });
   return markup`<p class="notice" role="status" data-tone="${toneOf(notice.text)}">${text}</p>`;

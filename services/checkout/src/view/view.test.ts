@@ -11,7 +11,7 @@ import { escapeHtml, markup } from './html.ts';
 import { paymentUri } from './payment-uri.ts';
 import { qrCode } from './qr-code.ts';
 import { renderOrder } from './render-order.ts';
-import { bareSurroundings } from './page-context.ts';
+import { defaultPageContext } from './page-context.ts';
 import { readableOn, themeStyle } from './theme.ts';
 
 const say = createSay('en', ALL_TEXTS.en);
@@ -84,7 +84,7 @@ describe('paymentUri', () => {
 
 describe('renderOrder', () => {
   const draw = (fields: Parameters<typeof anOrder>[0], around = {}) =>
-    renderOrder(anOrder(fields), { ...bareSurroundings(NOW), ...around }, say).html;
+    renderOrder(anOrder(fields), { ...defaultPageContext(NOW), ...around }, say).html;
 
   test.each(CHAIN_VALUES)('names the chain %s in the warning', (chain) => {
     const html = draw({ chain });
@@ -111,7 +111,7 @@ describe('renderOrder', () => {
       { status: 'FAILED', reason: 'Refused' },
     ] as const) {
       for (const text of ['walletAsked', 'walletWrongNetwork', 'walletFailed', 'walletNotAsked'] as const) {
-        const around = { ...bareSurroundings(NOW), wallets, walletNotice: { text, wallet: 'Wallet' } };
+        const around = { ...defaultPageContext(NOW), wallets, walletNotice: { text, wallet: 'Wallet' } };
         expect(renderOrder(anOrder(fields), around, speak).html).not.toMatch(/\{\w+\}|undefined|\[object/);
       }
     }

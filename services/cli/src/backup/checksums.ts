@@ -15,7 +15,7 @@ async function sha256Of(path: string): Promise<string> {
 }
 
 /** The format of `sha256sum -c`. */
-export async function sumsOf(directory: string, files: readonly string[]): Promise<string> {
+export async function checksumLines(directory: string, files: readonly string[]): Promise<string> {
   const lines: string[] = [];
   for (const file of files) lines.push(`${await sha256Of(join(directory, file))}  ${file}\n`);
   return lines.join('');
@@ -23,7 +23,7 @@ export async function sumsOf(directory: string, files: readonly string[]): Promi
 
 /** Verifies the checksum of every file first. @throws GatewayError BACKUP_DAMAGED, BACKUP_OF_ANOTHER_VERSION */
 export async function verifyBackup(directory: string): Promise<Manifest> {
-  const sums = await readSums(directory);
+  const sums = await subtractFromCounted(directory);
   for (const [file, expected] of sums) {
     const found = await sha256Of(join(directory, file)).catch((cause: unknown) => {
       throw backupError('BACKUP_DAMAGED', `${file} cannot be read`, { cause });
@@ -45,7 +45,7 @@ export async function verifyBackup(directory: string): Promise<Manifest> {
   return manifest;
 }
 
-async function readSums(directory: string): Promise<ReadonlyMap<string, string>> {
+async function subtractFromCounted(directory: string): Promise<ReadonlyMap<string, string>> {
   const text = await readFile(join(directory, SUMS_FILE), 'utf8').catch((cause: unknown) => {
     throw backupError('BACKUP_DAMAGED', `${directory} is not a backup: it has no ${SUMS_FILE}`, { cause });
   });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import {
-  matchForgotten,
+  matchTransactions,
   type DoubtfulPayout,
-  type ForgottenPayment,
+  type UnknownTransaction,
   type KnownNonce,
   type Payment,
 } from './match-transactions.ts';
@@ -13,7 +13,11 @@ const pays = (to = '0xa', amount = 5n, contract: string | null = '0xt'): Payment
   to,
   amount,
 });
-const payment = (nonce: number, what: ForgottenPayment['pays'] = pays(), minute = 10): ForgottenPayment => ({
+const payment = (
+  nonce: number,
+  what: UnknownTransaction['pays'] = pays(),
+  minute = 10,
+): UnknownTransaction => ({
   txHash: `tx${nonce}`,
   nonce,
   pays: what,
@@ -32,39 +36,45 @@ const signed = (nonce: number, orderPk: string, what = pays()): KnownNonce => ({
 const found = (...matches: [string, string | null][]) =>
   matches.map(([txHash, orderPk]) => ({ txHash, orderPk }));
 
-describe('matchForgotten', () => {
+describe('matchTransactions', () => {
   test('matches a signed nonce only to a payment equal to the one signed with it', () => {
-    expect(matchForgotten([payment(3)], [signed(3, 'p')], [])).toEqual(found(['tx3', 'p']));
+    expect(matchTransactions([payment(3)], [signed(3, 'p')], [])).toEqual(found(['tx3', 'p']));
     for (const other of [pays('0xb'), pays('0xa', 6n), pays('0xa', 5n, null), null, undefined])
-      expect(matchForgotten([{ ...payment(3), pays: other }], [signed(3, 'p')], [payout('q')])).toEqual([]);
+      expect(matchTransactions([{ ...payment(3), pays: other }], [signed(3, 'p')], [payout('q')])).toEqual(
+        [],
+      );
   });
 
   test('matches the nonce of a cancel only to a transaction that moves no money', () => {
     const cancel: KnownNonce = { nonce: 3, signed: 'CANCEL' };
-    expect(matchForgotten([payment(3, null)], [cancel], [])).toEqual(found(['tx3', null]));
-    expect(matchForgotten([payment(3)], [cancel], [payout('q')])).toEqual([]);
+    expect(matchTransactions([payment(3, null)], [cancel], [])).toEqual(found(['tx3', null]));
+    expect(matchTransactions([payment(3)], [cancel], [payout('q')])).toEqual([]);
   });
 
   test('matches an unused nonce to a cancel or to the oldest equal payout', () => {
     const doubtful = [payout('late', pays(), 5), payout('early', pays(), 1), payout('other', pays('0xb'))];
     expect(
-      matchForgotten([payment(7), payment(5, null), payment(6)], [{ nonce: 6, signed: undefined }], doubtful),
+      matchTransactions(
+        [payment(7), payment(5, null), payment(6)],
+        [{ nonce: 6, signed: undefined }],
+        doubtful,
+      ),
     ).toEqual(found(['tx5', null], ['tx6', 'early'], ['tx7', 'late']));
   });
 
   test('settles a payout by one transaction and leaves the next equal one open', () => {
-    expect(matchForgotten([payment(5), payment(6)], [], [payout('p')])).toEqual(found(['tx5', 'p']));
+    expect(matchTransactions([payment(5), payment(6)], [], [payout('p')])).toEqual(found(['tx5', 'p']));
   });
 
   test('matches only payouts that were open at the block time', () => {
-    expect(matchForgotten([payment(5, pays(), 31)], [], [payout('p')])).toEqual([]);
-    expect(matchForgotten([payment(5, pays(), 10)], [], [payout('p', pays(), 20)])).toEqual([]);
-    expect(matchForgotten([payment(5, pays(), 50)], [], [payout('p', pays(), 0, null)])).toEqual(
+    expect(matchTransactions([payment(5, pays(), 31)], [], [payout('p')])).toEqual([]);
+    expect(matchTransactions([payment(5, pays(), 10)], [], [payout('p', pays(), 20)])).toEqual([]);
+    expect(matchTransactions([payment(5, pays(), 50)], [], [payout('p', pays(), 0, null)])).toEqual(
       found(['tx5', 'p']),
     );
   });
 
   test('never matches a transaction that the gateway does not sign', () => {
-    expect(matchForgotten([{ ...payment(5), pays: undefined }], [], [payout('p')])).toEqual([]);
+    expect(matchTransactions([{ ...payment(5), pays: undefined }], [], [payout('p')])).toEqual([]);
   });
 });

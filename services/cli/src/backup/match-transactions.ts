@@ -1,5 +1,5 @@
 /** A transaction of a held wallet that the restored database does not know. */
-export interface ForgottenPayment {
+export interface UnknownTransaction {
   readonly txHash: string;
   readonly nonce: number | null;
   /** Null: from the wallet to itself, without money. Undefined: no transaction that this gateway signs. */
@@ -50,8 +50,8 @@ export interface Match {
  * transaction settles one of them. On chains without nonces each transaction counts as one with a nonce that was
  * never used, in the order given.
  */
-export function matchForgotten(
-  forgotten: readonly ForgottenPayment[],
+export function matchTransactions(
+  forgotten: readonly UnknownTransaction[],
   nonces: readonly KnownNonce[],
   doubtful: readonly DoubtfulPayout[],
 ): readonly Match[] {

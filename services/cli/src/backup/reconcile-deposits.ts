@@ -6,7 +6,7 @@ import type { Anchor } from '../reconcile/chain-ledger.ts';
 import { readAnchor } from '../reconcile/store/read-chain-ledger.ts';
 import { adoptMovements } from './adopt-movements.ts';
 import { createWalletHistory, readAgreedCounts } from './find-wallet-transactions.ts';
-import { takeNote } from './store-unknown-transactions.ts';
+import { storeUnknownTransactions } from './store-unknown-transactions.ts';
 import { countUnbooked, readOwnPlaces, readUnswept } from './store/deposits.ts';
 import { refuseUnsigned } from './store/refuse-unsigned.ts';
 import { readPayments, type Hold, type StoredPayment } from './store/restored-rows.ts';
@@ -66,7 +66,8 @@ async function recordAddresses(
     for (const { address, count } of await readCounts(network, page, anchor, waitsFor)) {
       const to = { height: anchor.height, count };
       const hold = { ...since, wallet: address };
-      const missing = count === 0 ? [] : await takeNote(db, createWalletHistory(network), hold, to);
+      const missing =
+        count === 0 ? [] : await storeUnknownTransactions(db, createWalletHistory(network), hold, to);
       if (missing.length === 0) await refuseUnsigned(db, since.chain, address);
       waitsFor.push(...missing.map((what) => `${what} (${address})`));
     }

@@ -6,10 +6,10 @@ import { readAnchor } from '../reconcile/store/read-chain-ledger.ts';
 import { createWalletHistory, readAgreedCounts } from './find-wallet-transactions.ts';
 import { openSuiWallet } from './sent-by-sui-wallet.ts';
 import { openTronWallet } from './sent-by-tron-wallet.ts';
-import { adoptProven, noteLanded } from './store/adopt-proven.ts';
+import { adoptProven, markLanded } from './store/adopt-proven.ts';
 import { refuseUnsigned } from './store/refuse-unsigned.ts';
 import type { Hold } from './store/restored-rows.ts';
-import { takeNote } from './store-unknown-transactions.ts';
+import { storeUnknownTransactions } from './store-unknown-transactions.ts';
 import type { OpenExpiringWallet, WalletProof, WalletWork } from './wallet-state.ts';
 
 interface Proof extends WalletProof {
@@ -56,7 +56,7 @@ async function proveByNonces({ db, network, hold }: WalletWork, anchor: Anchor |
           `${highest - count} transactions that are in a pool, or in a block that is not final (verified: ${anchor.height})`,
         ]
       : []),
-    ...(await takeNote(db, history, hold, { height: anchor.height, count })),
+    ...(await storeUnknownTransactions(db, history, hold, { height: anchor.height, count })),
   ];
   const adopted = await adoptProven(db, hold);
   return { waitsFor, waitsUntil: undefined, adopted, silent, isComplete: true };
@@ -80,7 +80,7 @@ async function proveByBlocks(
   }
   const wallet = open({ ...work, anchor });
   const waitsFor = await wallet.noteSent();
-  await noteLanded(db, hold);
+  await markLanded(db, hold);
   await wallet.bookOwn?.();
   const adopted = await adoptProven(db, hold);
   const end = await wallet.readEnd();

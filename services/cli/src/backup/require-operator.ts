@@ -1,7 +1,7 @@
 import { findOperatorsByTokens } from '@opentill/db/operators';
 import type { OperatorRole } from '@opentill/contracts/ops/roles';
 import type { Db } from '@opentill/db/database';
-import { readClosedFile } from '@opentill/wallet/read-private-file';
+import { readPrivateFile } from '@opentill/wallet/read-private-file';
 import { requiredVariable } from '../config.ts';
 import { usage, type CliContext } from '../context.ts';
 
@@ -15,7 +15,7 @@ export async function requireOperator(
   db: Db,
   roles: readonly OperatorRole[],
 ): Promise<string> {
-  const token = (await readClosedFile(requiredVariable(context, 'OPS_TOKEN_FILE'))).trim();
+  const token = (await readPrivateFile(requiredVariable(context, 'OPS_TOKEN_FILE'))).trim();
   const [found] = await findOperatorsByTokens(db, [token]);
   const operator = found?.operator;
   if (operator !== undefined && operator.disabledAt === null && roles.includes(operator.role))

@@ -6,7 +6,7 @@ import {
 } from '@opentill/chain-sui/sender/read-wallet-history';
 import { baseUnits } from '@opentill/domain/money';
 import { readFates } from '../families.ts';
-import { bookLost } from './store/book-lost-order.ts';
+import { bookLostOrder } from './store/book-lost-order.ts';
 import { findUnsettledOnSui } from './store/find-unsettled.ts';
 import { readPayments, readRaw } from './store/restored-rows.ts';
 import { findSentOnSui, markReadOnSui, readVerifiedEpoch, saveSentOnSui } from './store/sent-on-sui.ts';
@@ -82,7 +82,7 @@ async function bookGatherings({ db, network, hold, anchor }: AnchoredWork): Prom
     const payment = payments.find(({ txHash }) => txHash === fate.txHash);
     if (payment === undefined) continue;
     const decided = { by: PROVEN.by, reason: 'gathered coins of its own', guards: false };
-    await bookLost(db, payment, { ...fate, deliveredBaseUnits: baseUnits(0n) }, network, decided);
+    await bookLostOrder(db, payment, { ...fate, deliveredBaseUnits: baseUnits(0n) }, network, decided);
   }
 }
 

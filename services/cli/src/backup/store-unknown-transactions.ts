@@ -6,7 +6,7 @@ import { readAccountedNonces, saveForgotten, type Hold } from './store/restored-
  * A signed nonce counts as unknown until one of its transactions is verified: a transaction missing in the backup may
  * have raised its fees. @returns what is still missing
  */
-export async function takeNote(
+export async function storeUnknownTransactions(
   db: Db,
   history: WalletHistory,
   hold: Hold,

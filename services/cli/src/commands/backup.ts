@@ -14,7 +14,7 @@ import {
   type Manifest,
 } from '@opentill/db/backup/manifest';
 import type { Typed } from '../add-command.ts';
-import { sumsOf } from '../backup/checksums.ts';
+import { checksumLines } from '../backup/checksums.ts';
 import { requiredVariable } from '../config.ts';
 import { usage, type CliContext } from '../context.ts';
 import { FAMILY_CODECS } from '../families.ts';
@@ -135,7 +135,7 @@ async function seal(directory: string, manifest: Manifest): Promise<void> {
     ...manifest.tables.map(({ file }) => file),
     ...manifest.files.map(({ file }) => file),
   ];
-  await writeFile(join(directory, SUMS_FILE), await sumsOf(directory, files), { mode: FILE_MODE });
+  await writeFile(join(directory, SUMS_FILE), await checksumLines(directory, files), { mode: FILE_MODE });
   for (const path of [MANIFEST_FILE, SUMS_FILE, 'tables', '.']) await syncFile(join(directory, path));
 }
 

@@ -15,9 +15,9 @@ import { cliError, usage, type CliContext } from '../context.ts';
 import { withOpsDatabase } from '../open-database.ts';
 import type { Reason } from '../add-command.ts';
 import { callOps, printList } from '../ops-client.ts';
-import { leftOver } from '../reconcile/compare-hot-wallets.ts';
-import { comparisonOf } from '../reconcile/create-comparison.ts';
-import { shownAmount } from '../reconcile/display-amount.ts';
+import { unexplainedRest } from '../reconcile/compare-hot-wallets.ts';
+import { createComparison } from '../reconcile/create-comparison.ts';
+import { displayAmount } from '../reconcile/display-amount.ts';
 import { shownOf, type ShowOptions } from './ops/read-options.ts';
 
 interface TopUpOptions {
@@ -76,16 +76,16 @@ async function bookIfHeld(
 async function requireHeld(db: Db, network: NetworkConfig, topUp: TopUp): Promise<number> {
   const nothing = () => undefined;
   const work = { db, network, paidOnly: true, hotOnly: true, onProgress: nothing, onRead: nothing };
-  const found = await comparisonOf(work)();
+  const found = await createComparison(work)();
   if (found === undefined)
     throw notCovered(
       `${network.chain}: no scanner has verified a block yet. Start the services, then book the top-up.`,
     );
   const { books, lines } = found;
   const line = lines.find(({ symbol, what }) => symbol === topUp.symbol && what === 'hot wallets');
-  const beyond = line === undefined ? 0n : leftOver(line);
+  const beyond = line === undefined ? 0n : unexplainedRest(line);
   if (beyond >= topUp.amountBaseUnits) return books.anchor.height;
-  const shown = (value: bigint): string => shownAmount(books, topUp.symbol, value);
+  const shown = (value: bigint): string => displayAmount(books, topUp.symbol, value);
   throw notCovered(
     `At block ${books.anchor.height} the hot wallets hold ${shown(beyond)} more than the ledger, not ${shown(topUp.amountBaseUnits)}. Check the transaction, or wait until its block is verified.`,
   );

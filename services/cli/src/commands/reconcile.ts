@@ -7,14 +7,14 @@ import { chooseNetworks } from '../read-networks.ts';
 import { requiredVariable } from '../config.ts';
 import { cliError, usage, type CliContext } from '../context.ts';
 import { jsonLines } from '../print-table.ts';
-import { bookGas, unbookedGasOf } from '../reconcile/book-gas.ts';
-import { comparisonOf } from '../reconcile/create-comparison.ts';
+import { bookGas, findUnbookedGas } from '../reconcile/book-gas.ts';
+import { createComparison } from '../reconcile/create-comparison.ts';
 import { addressJson, addressLine } from '../reconcile/print-addresses.ts';
 import { reconciliationJson, reconciliationLines } from '../reconcile/print-reconciliation.ts';
 import { assetsOf } from '../reconcile/store/read-chain-ledger.ts';
 import type { ReconcileWork } from '../reconcile/reconcile-chain.ts';
 import type { Reconciliation } from '../reconcile/reconciliation.ts';
-import { shownAmount } from '../reconcile/display-amount.ts';
+import { displayAmount } from '../reconcile/display-amount.ts';
 
 export interface ReconcileOptions {
   readonly chain?: string;
@@ -71,13 +71,13 @@ async function reconcileNetwork(
     (addresses) => `${network.chain}: ${addresses} deposit addresses read`,
   );
   const onRead = options.addresses === true ? createPrinter(context, network, options) : () => undefined;
-  const compare = comparisonOf({ db, network, paidOnly: options.paidOnly === true, onProgress, onRead });
+  const compare = createComparison({ db, network, paidOnly: options.paidOnly === true, onProgress, onRead });
   const owner = await ownerBalance(db, network.chain, network.nativeSymbol);
   let one = await compare();
-  const gas = one === undefined || options.bookGas !== true ? undefined : unbookedGasOf(one);
+  const gas = one === undefined || options.bookGas !== true ? undefined : findUnbookedGas(one);
   if (one !== undefined && gas !== undefined) {
     const ref = await bookGas(db, gas, owner);
-    const amount = shownAmount(one.books, gas.symbol, gas.amountBaseUnits);
+    const amount = displayAmount(one.books, gas.symbol, gas.amountBaseUnits);
     printNote(
       context,
       options,

@@ -5,7 +5,7 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Typed } from '../add-command.ts';
 import { notFound, usage, type CliContext } from '../context.ts';
 import { openOps, type Given, type OpsClient } from '../ops-client.ts';
-import { momentOf } from '../parse-moment.ts';
+import { parseOptionalTime } from '../parse-moment.ts';
 
 type Choice = Given<OpsInput<'countReplay'>>;
 
@@ -74,7 +74,8 @@ function readChoice(context: CliContext, options: ReplayOptions): Choice {
   }
   const states = STATES[options.state ?? (order === undefined ? 'dead' : 'any')];
   if (states === undefined) throw usage('--state must be dead, delivered or any.');
-  const moment = (name: string, text: string | undefined) => momentOf(context.clock.now(), name, text);
+  const moment = (name: string, text: string | undefined) =>
+    parseOptionalTime(context.clock.now(), name, text);
   return {
     states,
     merchantId: merchant ?? (order === undefined ? undefined : SETTINGS_MERCHANT_ID),

@@ -6,14 +6,14 @@ import { readNetworks } from '../read-networks.ts';
 import { adoptPayment } from '../backup/store/adopt-payment.ts';
 import { decideDoubtful, setGuard } from '../backup/store/decide-doubtful-payout.ts';
 import { readFates } from '../families.ts';
-import { bookLost } from '../backup/store/book-lost-order.ts';
+import { bookLostOrder } from '../backup/store/book-lost-order.ts';
 import { isDepositAddress } from '../backup/store/deposits.ts';
 import { isSame } from '../backup/match-transactions.ts';
 import { DECIDING_ROLES, requireOperator } from '../backup/require-operator.ts';
 import { findPayouts, readPayments, type StoredPayment } from '../backup/store/restored-rows.ts';
 import { notFound, usage, type CliContext } from '../context.ts';
 import { readAnchor } from '../reconcile/store/read-chain-ledger.ts';
-import { withOwnersDatabase } from '../open-database.ts';
+import { withOwnerDatabase } from '../open-database.ts';
 
 /** Base58 hashes are case-sensitive. */
 const HEX = /^(0x)?[0-9a-f]{64}$/i;
@@ -37,7 +37,7 @@ export async function decidePayment(
 ): Promise<void> {
   if ((options.order === undefined) === (options.orderLost !== true))
     throw usage('Give either --order <order> or --order-lost.');
-  await withOwnersDatabase(context, async (db) => {
+  await withOwnerDatabase(context, async (db) => {
     const by = await requireOperator(context, db, DECIDING_ROLES);
     const [payment] = await readPayments(db, {
       txHash: HEX.test(txHash) ? txHash.toLowerCase() : txHash,
@@ -59,8 +59,8 @@ export async function decidePayment(
         );
         return;
       }
-      const { fate, network } = await readFate(context, db, payment);
-      await bookLost(db, payment, fate, network, { ...decided, guards });
+      const { fate, network } = await readOutcome(context, db, payment);
+      await bookLostOrder(db, payment, fate, network, { ...decided, guards });
       context.print(
         `${txHash} is booked as paid for a lost order${guards ? '; an equal payout will wait for an operator' : ''}.`,
       );
@@ -91,7 +91,7 @@ export async function decidePayout(
 ): Promise<void> {
   if ((options.pay === true) === (options.refuse === true)) throw usage('Give either --pay or --refuse.');
   const decision = options.pay === true ? 'PAY' : 'REFUSE';
-  await withOwnersDatabase(context, async (db) => {
+  await withOwnerDatabase(context, async (db) => {
     const by = await requireOperator(context, db, DECIDING_ROLES);
     const payout = await findOnePayout(db, order);
     await decideDoubtful(db, payout, decision, { by, reason: options.reason });
@@ -108,7 +108,7 @@ async function findOnePayout(db: Db, order: string) {
   return payout;
 }
 
-async function readFate(
+async function readOutcome(
   context: CliContext,
   db: Db,
   { chain, wallet, txHash, pays }: StoredPayment,

@@ -1,5 +1,5 @@
 import type { Address } from '@opentill/chain/address-codec';
-import { kindOfNetworks } from '@opentill/contracts/network-kind';
+import { networkKindOf } from '@opentill/contracts/network-kind';
 import type { Db } from '@opentill/db/database';
 import type { NetworkKind } from '@opentill/domain/chains';
 import { createDepositDeriver } from '@opentill/wallet/deposit-address-deriver';
@@ -29,7 +29,7 @@ export async function findForgottenMoney(context: CliContext, options: RestoreMo
   if (!Number.isSafeInteger(gap) || gap < 1) throw usage('--gap must be a number of addresses.');
   const networks = await chooseNetworks(context, undefined);
   const file = await readPublicKeys(options.publicKeys, FAMILY_CODECS);
-  const keys = publicKeysFor(file, kindOfNetworks(networks));
+  const keys = publicKeysFor(file, networkKindOf(networks));
   const deriver = createDepositDeriver(keys, FAMILY_CODECS);
   const report = await openMoneyReport(context.print, options.report, ({ address }) => address);
   try {

@@ -2,7 +2,7 @@ import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Db } from '@opentill/db/database';
 import { formatAmount } from '@opentill/domain/money';
 import { backupError } from '@opentill/db/backup/backup-error';
-import { withOwnersDatabase } from '../open-database.ts';
+import { withOwnerDatabase } from '../open-database.ts';
 import { progressPrinter } from '../print-progress.ts';
 import { readNetworks } from '../read-networks.ts';
 import { reconcileWallet } from '../backup/reconcile-wallet.ts';
@@ -37,7 +37,7 @@ export interface ReleaseOptions extends ReconcileRestoreOptions {
  * @throws GatewayError RESTORE_NOT_RECONCILED while a question is open
  */
 export async function reconcileRestore(context: CliContext, options: ReconcileRestoreOptions): Promise<void> {
-  await withOwnersDatabase(context, async (db) => {
+  await withOwnerDatabase(context, async (db) => {
     const { states, waitsForDeposits } = await readStates(context, db, options);
     const open = states.filter(isOpen).length;
     const stays = states.filter(staysHeld).length;
@@ -63,7 +63,7 @@ export async function reconcileRestore(context: CliContext, options: ReconcileRe
 
 /** Reconciles once more first. @throws GatewayError RESTORE_NOT_RECONCILED when a question is open: releases none */
 export async function releaseRestore(context: CliContext, options: ReleaseOptions): Promise<void> {
-  await withOwnersDatabase(context, async (db) => {
+  await withOwnerDatabase(context, async (db) => {
     const operator = await requireOperator(context, db, RELEASING_ROLES);
     const { states, waitsForDeposits } = await readStates(context, db, options);
     const ready = states.filter((state) => !staysHeld(state));

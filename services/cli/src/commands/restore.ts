@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { copyFile, constants, mkdir, readFile, chmod, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { kindOfNetworks } from '@opentill/contracts/network-kind';
+import { networkKindOf } from '@opentill/contracts/network-kind';
 import { readNetworkFile } from '@opentill/contracts/read-network-file';
 import { FAMILIES, type NetworkKind } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
@@ -17,7 +17,7 @@ import { verifyBackup } from '../backup/checksums.ts';
 import { requiredVariable } from '../config.ts';
 import { usage, type CliContext } from '../context.ts';
 import { FAMILY_CODECS } from '../families.ts';
-import { isThere } from './keys/write-wallet.ts';
+import { fileExists } from './keys/write-wallet.ts';
 
 export interface RestoreOptions extends Typed<
   'keystore' | 'policy' | 'publicKeys' | 'networksFile' | 'jumpMinimum' | 'jumpFactor'
@@ -96,7 +96,7 @@ async function planCopies(
   for (const [role, to] of Object.entries(targets) as [KeptFileRole, string | undefined][]) {
     if (to === undefined) continue;
     const kept = files.find((file) => file.role === role);
-    const isHere = await isThere(to);
+    const isHere = await fileExists(to);
     if (kept === undefined && role === 'publicKeys' && isHere) continue; // stored elsewhere, and already in place
     if (kept === undefined) throw usage(`The backup has no ${role}.`);
     if (isHere) throw backupError('RESTORE_NOT_EMPTY', `${to} already exists and is not overwritten`);
@@ -142,7 +142,7 @@ async function kindOf(context: CliContext, directory: string, { files }: Manifes
   const file = kept === undefined ? context.env['NETWORKS_FILE'] : join(directory, kept.file);
   if (file === undefined || file === '') return 'main';
   try {
-    return kindOfNetworks(await readNetworkFile(file, context.env));
+    return networkKindOf(await readNetworkFile(file, context.env));
   } catch (error) {
     if (isMissing(error, file)) return 'main';
     // A guess might hold wallets of other keys.

@@ -1,5 +1,5 @@
 import { SETTINGS_MERCHANT_ID } from '@opentill/contracts/ops/fields';
-import { kindOfNetworks } from '@opentill/contracts/network-kind';
+import { networkKindOf } from '@opentill/contracts/network-kind';
 import { migrate } from '@opentill/db/migrate';
 import { requireMerchantToken } from '@opentill/db/merchants';
 import { setRolePasswords } from '@opentill/db/roles';
@@ -49,7 +49,7 @@ export async function setUp(context: CliContext): Promise<void> {
 }
 
 async function kindOf(context: CliContext, { NETWORKS_FILE: file }: SetupEnvironment): Promise<NetworkKind> {
-  return file === undefined ? 'main' : kindOfNetworks(await readNetworks(context, file));
+  return file === undefined ? 'main' : networkKindOf(await readNetworks(context, file));
 }
 
 function passwordsOf<N extends string>(

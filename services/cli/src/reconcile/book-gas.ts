@@ -3,7 +3,7 @@ import { writeAuditOfDatabaseUser } from '@opentill/db/operators';
 import { bookMeasuredTopUp } from '@opentill/db/top-ups';
 import type { Chain } from '@opentill/domain/chains';
 import { cliError } from '../context.ts';
-import { leftOver } from './compare-hot-wallets.ts';
+import { unexplainedRest } from './compare-hot-wallets.ts';
 import type { Reconciliation } from './reconciliation.ts';
 
 export interface UnbookedGas {
@@ -17,7 +17,7 @@ export interface UnbookedGas {
  * Defined only if the coin is not an asset of orders and the excess is certain. Undefined while a transfer of the coin
  * is on its way into the ledger: the booking covers every unbooked transfer up to its block. Pure.
  */
-export function unbookedGasOf({ books, lines, differences }: Reconciliation): UnbookedGas | undefined {
+export function findUnbookedGas({ books, lines, differences }: Reconciliation): UnbookedGas | undefined {
   const difference = differences.find(({ kind }) => kind === 'GAS_NOT_BOOKED');
   const line = lines.find(({ symbol, what }) => symbol === difference?.symbol && what === 'hot wallets');
   if (difference === undefined || line === undefined) return undefined;
@@ -25,7 +25,7 @@ export function unbookedGasOf({ books, lines, differences }: Reconciliation): Un
   const isMoving = openItems.some(({ kind, symbol }) => symbol === line.symbol && kind.startsWith('TOP_UP_'));
   return isMoving
     ? undefined
-    : { chain, symbol: line.symbol, height: anchor.height, amountBaseUnits: leftOver(line) };
+    : { chain, symbol: line.symbol, height: anchor.height, amountBaseUnits: unexplainedRest(line) };
 }
 
 /**

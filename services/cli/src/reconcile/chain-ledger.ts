@@ -53,7 +53,7 @@ export interface OpenItem {
   readonly ageSeconds: number;
 }
 
-export interface Books {
+export interface ChainLedger {
   readonly chain: Chain;
   readonly anchor: Anchor;
   readonly assets: readonly Asset[];

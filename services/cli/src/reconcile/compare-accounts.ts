@@ -1,12 +1,12 @@
-import type { Account, Books } from './chain-ledger.ts';
+import type { Account, ChainLedger } from './chain-ledger.ts';
 import type { Difference, Explanation } from './difference.ts';
-import { shownAmount } from './display-amount.ts';
+import { displayAmount } from './display-amount.ts';
 
 /** A movement that waits no longer for its booking is not a difference. */
 const BOOKED_WITHIN_SECONDS = 60;
 
 /** Compares the ledger with itself and with the rows that it was booked from. Pure. */
-export function compareAccounts(books: Books): readonly Difference[] {
+export function compareAccounts(books: ChainLedger): readonly Difference[] {
   const differences: Difference[] = [];
   const known = new Set(books.assets.map(({ symbol }) => symbol));
   const symbols = [...new Set(books.accounts.map(({ symbol }) => symbol))];
@@ -19,7 +19,7 @@ export function compareAccounts(books: Books): readonly Difference[] {
         symbol,
         subject: 'all accounts',
         amount: sum,
-        detail: `The sum of all accounts is ${shownAmount(books, symbol, sum)}, not zero.`,
+        detail: `The sum of all accounts is ${displayAmount(books, symbol, sum)}, not zero.`,
         mend: 'The database was changed bypassing its triggers: compare with a backup.',
       });
     }
@@ -37,11 +37,11 @@ export function compareAccounts(books: Books): readonly Difference[] {
   return [...differences, ...books.accounts.flatMap((account) => wrongAccount(books, account))];
 }
 
-function wrongAccount(books: Books, account: Account): readonly Difference[] {
+function wrongAccount(books: ChainLedger, account: Account): readonly Difference[] {
   const { kind, symbol, merchantId, ledger, rows } = account;
   if (rows === null || rows === ledger) return [];
   const subject = merchantId === null ? kind : `${kind} of ${merchantId}`;
-  const shown = (value: bigint): string => shownAmount(books, symbol, value);
+  const shown = (value: bigint): string => displayAmount(books, symbol, value);
   return [
     {
       kind: 'ACCOUNT_WRONG',
@@ -63,14 +63,14 @@ const ITEM_TEXTS: Readonly<Record<string, string>> = {
 };
 
 /** Young items are explanations, late ones are differences. Pure. */
-export function judgeOpenItems(books: Books): {
+export function classifyOpenItems(books: ChainLedger): {
   readonly explanations: readonly Explanation[];
   readonly differences: readonly Difference[];
 } {
   const explanations: Explanation[] = [];
   const differences: Difference[] = [];
   for (const { kind, symbol, subject, txHash, amount, ageSeconds } of books.openItems) {
-    const what = `${ITEM_TEXTS[kind] ?? kind}: ${shownAmount(books, symbol, amount)} in ${txHash}`;
+    const what = `${ITEM_TEXTS[kind] ?? kind}: ${displayAmount(books, symbol, amount)} in ${txHash}`;
     if (ageSeconds <= BOOKED_WITHIN_SECONDS) {
       explanations.push({ kind, symbol, subject, amount, detail: `In progress: ${what}.` });
     } else {

@@ -3,7 +3,7 @@ import type { Address } from '@opentill/chain/address-codec';
 import type { Holding, StateNumber } from '@opentill/chain/state-number';
 import type { Db } from '@opentill/db/database';
 import { cliError } from '../context.ts';
-import type { AddressReading, Asset, Books, FoundOnAddresses } from './chain-ledger.ts';
+import type { AddressReading, Asset, ChainLedger, FoundOnAddresses } from './chain-ledger.ts';
 import { assetsOfDeposits } from './compare-deposits.ts';
 import { addressesAfter, readDepositAssets, type DepositAddress } from './store/read-addresses.ts';
 import { readAnchor } from './store/read-chain-ledger.ts';
@@ -14,7 +14,7 @@ import { NO_MOVEMENTS, unswept } from './store/unswept-balance.ts';
 // These chains have nodes with only the newest state. An answer belongs to some moment between two blocks. It counts if
 // no balance changed between them.
 
-export interface RestingDeps extends ReconcileWork {
+export interface NewestStateDeps extends ReconcileWork {
   /** In the order of `holdings`. */
   readonly balancesOf: (holdings: readonly Holding[]) => Promise<{
     readonly fromHeight: number;
@@ -30,7 +30,7 @@ export const COMPARED_WITHIN_MS = 120_000;
 export const POLL_MS = 50;
 const TRIES_PER_PAGE = 5;
 
-export async function untilVerified(
+export async function waitUntilVerified(
   db: Db,
   chain: string,
   height: number,
@@ -40,7 +40,7 @@ export async function untilVerified(
     const verified = (await readAnchor(db, chain))?.height ?? 0;
     if (verified >= height) return;
     if (performance.now() >= deadlineMs)
-      throw notAtRest(
+      throw changedDuringRead(
         `${chain}: the nodes are at block ${height}, and the scanner has verified up to ${verified}.`,
       );
     await pause(POLL_MS);
@@ -48,7 +48,10 @@ export async function untilVerified(
 }
 
 /** Reads an address again if its balance changed while its page was read. */
-export async function compareResting(deps: RestingDeps, books: Books): Promise<FoundOnAddresses> {
+export async function compareAtNewestState(
+  deps: NewestStateDeps,
+  books: ChainLedger,
+): Promise<FoundOnAddresses> {
   const { db, network, paidOnly } = deps;
   const assets = assetsOfDeposits(books);
   const tally = createAddressTally(assets, [books.anchor.height]);
@@ -67,7 +70,7 @@ export async function compareResting(deps: RestingDeps, books: Books): Promise<F
 }
 
 async function comparePage(
-  { db, network, balancesOf }: RestingDeps,
+  { db, network, balancesOf }: NewestStateDeps,
   page: readonly DepositAddress[],
   assets: readonly Asset[],
 ): Promise<readonly AddressReading[]> {
@@ -75,12 +78,14 @@ async function comparePage(
   let left = page;
   for (let tries = TRIES_PER_PAGE; left.length > 0; tries -= 1) {
     if (tries === 0)
-      throw notAtRest(`${network.chain}: the balance of ${left[0]?.address} changes during every attempt.`);
+      throw changedDuringRead(
+        `${network.chain}: the balance of ${left[0]?.address} changes during every attempt.`,
+      );
     const holdings = left.flatMap(({ address }) =>
       assets.map(({ contract }) => ({ holder: address, contract })),
     );
     const { fromHeight, toHeight, balances } = await balancesOf(holdings);
-    await untilVerified(db, network.chain, toHeight, performance.now() + COMPARED_WITHIN_MS);
+    await waitUntilVerified(db, network.chain, toHeight, performance.now() + COMPARED_WITHIN_MS);
     const addresses = left.map(({ address }) => address);
     const [before, after] = [
       await readDepositAssets(db, network, addresses, fromHeight),
@@ -100,6 +105,6 @@ async function comparePage(
 }
 
 /** The data is correct, but belongs to no single moment of the ledger. */
-export function notAtRest(message: string): Error {
+export function changedDuringRead(message: string): Error {
   return cliError('CHAIN_NOT_AT_REST', message, { retryable: true });
 }

@@ -1,21 +1,21 @@
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { familyOf } from '@opentill/domain/chains';
-import type { AddressReading, Anchor, Asset, Books, FoundOnAddresses } from './chain-ledger.ts';
+import type { AddressReading, Anchor, Asset, ChainLedger, FoundOnAddresses } from './chain-ledger.ts';
 import type { Difference, Explanation, Line } from './difference.ts';
-import { shownAmount } from './display-amount.ts';
+import { displayAmount } from './display-amount.ts';
 import { unswept } from './store/unswept-balance.ts';
 
 /** Blocks may come faster than usual: the suggested rescan range starts earlier by this factor. */
 const RESCAN_MARGIN = 1.25;
 
 /** Leaves out SUI's coin for fees, because deposit addresses never receive it. Pure. */
-export function assetsOfDeposits({ assets, chain }: Books): readonly Asset[] {
+export function assetsOfDeposits({ assets, chain }: ChainLedger): readonly Asset[] {
   return assets.filter(({ isConfigured }) => isConfigured || familyOf(chain) !== 'SUI');
 }
 
 /** `more`: excess of all addresses over the records; undefined if two sources differ. Pure. */
 export function depositLines(
-  books: Books,
+  books: ChainLedger,
   { more, unasked }: Pick<FoundOnAddresses, 'more' | 'unasked'>,
 ): readonly Line[] {
   return assetsOfDeposits(books).map(({ symbol }): Line => {
@@ -37,7 +37,7 @@ export function depositLines(
 
 /** Coin that third parties sent is not a difference. Pure. */
 export function explainUnasked(
-  books: Books,
+  books: ChainLedger,
   { unasked }: Pick<FoundOnAddresses, 'unasked'>,
 ): readonly Explanation[] {
   return [...unasked].map(([symbol, { addresses, amount }]) => ({
@@ -45,20 +45,20 @@ export function explainUnasked(
     symbol,
     subject: `${addresses} deposit ${addresses === 1 ? 'address' : 'addresses'}`,
     amount,
-    detail: `Others sent ${shownAmount(books, symbol, amount)}, which is not an asset of orders: it pays for sweeps (--addresses shows where).`,
+    detail: `Others sent ${displayAmount(books, symbol, amount)}, which is not an asset of orders: it pays for sweeps (--addresses shows where).`,
   }));
 }
 
 const DEPOSIT_ACCOUNTS: readonly string[] = ['DEPOSIT', 'DEPOSIT_RESERVED', 'DEPOSIT_SENT', 'DEPOSIT_GAS'];
 
-function sumOf(books: Books, symbol: string): bigint {
+function sumOf(books: ChainLedger, symbol: string): bigint {
   return books.accounts
     .filter((account) => account.symbol === symbol && DEPOSIT_ACCOUNTS.includes(account.kind))
     .reduce((sum, { ledger }) => sum + ledger, 0n);
 }
 
 /** Reports addresses whose keys a third party has, even if the sums are equal. Pure. */
-export function nameForeignAddresses({ foreignAddresses }: Books): readonly Difference[] {
+export function nameForeignAddresses({ foreignAddresses }: ChainLedger): readonly Difference[] {
   return foreignAddresses.map(({ address, orderPk }) => ({
     kind: 'ADDRESS_NOT_OURS',
     symbol: '',
@@ -70,14 +70,14 @@ export function nameForeignAddresses({ foreignAddresses }: Books): readonly Diff
 }
 
 export function nameAddressDifference(
-  books: Books,
+  books: ChainLedger,
   network: Pick<NetworkConfig, 'chain' | 'blockTimeMs' | 'nativeSymbol'>,
   { address, symbol, recorded, onChain, height, since }: AddressReading,
 ): Difference {
   const found = { symbol, subject: address };
   const expected = unswept(recorded);
   const at = `at block ${height}`;
-  const shown = (value: bigint): string => shownAmount(books, symbol, value);
+  const shown = (value: bigint): string => displayAmount(books, symbol, value);
   if (onChain === undefined) {
     return {
       ...found,

@@ -1,13 +1,19 @@
 import type { NetworkConfig } from '@opentill/contracts/network-config';
-import { HOT_ACCOUNTS, type Asset, type Books, type HotOnChain, type OpenItem } from './chain-ledger.ts';
+import {
+  HOT_ACCOUNTS,
+  type Asset,
+  type ChainLedger,
+  type HotOnChain,
+  type OpenItem,
+} from './chain-ledger.ts';
 import type { Difference, Line } from './difference.ts';
-import { shownAmount } from './display-amount.ts';
+import { displayAmount } from './display-amount.ts';
 
 type Network = Pick<NetworkConfig, 'chain' | 'nativeSymbol'>;
 
 /** One line per asset, and a difference if accounts and balances differ. Pure. */
 export function compareHotWallets(
-  books: Books,
+  books: ChainLedger,
   onChain: HotOnChain,
   network: Network,
 ): { readonly lines: readonly Line[]; readonly differences: readonly Difference[] } {
@@ -21,7 +27,7 @@ export function compareHotWallets(
 }
 
 /** Reports wallets that are halted for unknown transactions: equal sums do not settle their payouts. */
-function doubtfulWallets({ hotWallets }: Books): readonly Difference[] {
+function doubtfulWallets({ hotWallets }: ChainLedger): readonly Difference[] {
   return hotWallets.flatMap(({ address, doubts }) =>
     doubts.map(({ kind, reason, since }): Difference => {
       const detail = `Halted (${kind}) since ${since.toISOString()}: ${reason}.`;
@@ -34,7 +40,7 @@ function doubtfulWallets({ hotWallets }: Books): readonly Difference[] {
   );
 }
 
-function hotLine(books: Books, { balances }: HotOnChain, { symbol }: Asset): Line {
+function hotLine(books: ChainLedger, { balances }: HotOnChain, { symbol }: Asset): Line {
   const ledger = books.accounts
     .filter((one) => one.symbol === symbol && (HOT_ACCOUNTS as readonly string[]).includes(one.kind))
     .reduce((sum, account) => sum + account.ledger, 0n);
@@ -50,12 +56,12 @@ function isOfHotWallet({ kind }: OpenItem): boolean {
 }
 
 /** Subtracts movements in progress and coin from third parties. */
-export function leftOver({ ledger, onItsWay, unasked, onChain }: Line): bigint {
+export function unexplainedRest({ ledger, onItsWay, unasked, onChain }: Line): bigint {
   return onChain === null ? 0n : onChain - ledger - onItsWay - unasked;
 }
 
 function nameHotDifference(
-  books: Books,
+  books: ChainLedger,
   { chain, nativeSymbol }: Network,
   asset: Asset,
   line: Line,
@@ -71,9 +77,9 @@ function nameHotDifference(
     const mend = 'One of them is wrong: replace it (opentill doctor).';
     return [{ ...found, kind: 'SOURCES_DISAGREE', amount: null, detail, mend }];
   }
-  const amount = leftOver(line);
+  const amount = unexplainedRest(line);
   if (amount === 0n) return [];
-  const shown = (value: bigint): string => shownAmount(books, symbol, value);
+  const shown = (value: bigint): string => displayAmount(books, symbol, value);
   const detail = `The chain has ${shown(line.onChain)} at block ${books.anchor.height}, the ledger ${shown(line.ledger + line.onItsWay)}.`;
   if (amount < 0n) {
     const may = hasForeign
@@ -100,7 +106,7 @@ function nameHotDifference(
   return [{ ...found, kind: 'HOT_WALLET_MORE', amount, detail, mend }];
 }
 
-function foreignTransactions(books: Books, { transactions }: HotOnChain): readonly Difference[] {
+function foreignTransactions(books: ChainLedger, { transactions }: HotOnChain): readonly Difference[] {
   return books.hotWallets.flatMap(({ address, knownTransactions }): readonly Difference[] => {
     const found = { symbol: '', subject: address, amount: null };
     if (knownTransactions === null || !transactions.has(address)) return [];

@@ -2,11 +2,11 @@ import { createEvmStateReader } from '@opentill/chain-evm/read-balances';
 import { createSuiStateReader } from '@opentill/chain-sui/read-state';
 import { createTronStateReader } from '@opentill/chain-tron/read-state';
 import type { Family } from '@opentill/domain/chains';
-import { untilVerified } from './compare-at-newest-state.ts';
+import { waitUntilVerified } from './compare-at-newest-state.ts';
 import { reconcileChain, type ReconcileWork } from './reconcile-chain.ts';
-import { reconcileResting } from './reconcile-newest-state.ts';
+import { reconcileAtNewestState } from './reconcile-newest-state.ts';
 import type { Reconciliation } from './reconciliation.ts';
-import { hasMoved, readBooks } from './store/read-chain-ledger.ts';
+import { hasMoved, readChainLedger } from './store/read-chain-ledger.ts';
 
 const READER_DEPS = { requestTimeoutMs: 15_000 };
 
@@ -22,7 +22,7 @@ const COMPARISONS: Readonly<Record<Family, (work: ReconcileWork) => Comparison>>
 };
 
 /** @returns undefined when no scanner has verified a block of the chain yet; @throws GatewayError CHAIN_NOT_AT_REST */
-export function comparisonOf(work: ReconcileWork): Comparison {
+export function createComparison(work: ReconcileWork): Comparison {
   return COMPARISONS[work.network.family](work);
 }
 
@@ -35,15 +35,15 @@ function compareTron(work: ReconcileWork): Comparison {
   const { db, network } = work;
   const state = createTronStateReader(network, READER_DEPS);
   return () =>
-    reconcileResting(work, {
+    reconcileAtNewestState(work, {
       async read(holdings) {
         const { from, to, balances } = await state.solidBalances(holdings);
         return { fromHeight: from.height, toHeight: to.height, balances, from, to };
       },
       async booksAt({ from, to }, deadlineMs) {
         if (from.hash !== to.hash) return undefined;
-        await untilVerified(db, network.chain, to.height, deadlineMs);
-        const books = await readBooks(db, network);
+        await waitUntilVerified(db, network.chain, to.height, deadlineMs);
+        const books = await readChainLedger(db, network);
         return books?.anchor.hash === to.hash ? books : undefined;
       },
       neverMet: 'the scanner was never at the block whose state the nodes had. Run it again.',
@@ -58,11 +58,11 @@ function compareSui(work: ReconcileWork): Comparison {
   const { db, network } = work;
   const state = createSuiStateReader(network, READER_DEPS);
   return () =>
-    reconcileResting(work, {
+    reconcileAtNewestState(work, {
       read: state.newestBalances,
       async booksAt({ fromHeight, toHeight }, deadlineMs) {
-        await untilVerified(db, network.chain, toHeight, deadlineMs);
-        const books = await readBooks(db, network, toHeight);
+        await waitUntilVerified(db, network.chain, toHeight, deadlineMs);
+        const books = await readChainLedger(db, network, toHeight);
         return books === undefined || (await hasMoved(db, network, fromHeight, toHeight)) ? undefined : books;
       },
       neverMet: 'the balance of the hot wallet changed during every reading. Run it again.',

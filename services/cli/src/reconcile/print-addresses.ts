@@ -1,12 +1,12 @@
 import type { Chain } from '@opentill/domain/chains';
-import type { AddressReading, Books } from './chain-ledger.ts';
+import type { AddressReading, ChainLedger } from './chain-ledger.ts';
 import { unexplained } from './reconciliation.ts';
-import { shownAmount } from './display-amount.ts';
+import { displayAmount } from './display-amount.ts';
 import { unswept } from './store/unswept-balance.ts';
 
-export function addressLine(books: Pick<Books, 'assets' | 'chain'>, reading: AddressReading): string {
+export function addressLine(books: Pick<ChainLedger, 'assets' | 'chain'>, reading: AddressReading): string {
   const { address, symbol, recorded, unasked } = reading;
-  const shown = (value: bigint): string => shownAmount(books, symbol, value);
+  const shown = (value: bigint): string => displayAmount(books, symbol, value);
   const rest = unexplained(reading);
   const parts: readonly (readonly [string, bigint, boolean])[] = [
     ['received', recorded.received, recorded.received !== 0n],

@@ -1,8 +1,8 @@
-import type { Books } from './chain-ledger.ts';
-import { leftOver } from './compare-hot-wallets.ts';
+import type { ChainLedger } from './chain-ledger.ts';
+import { unexplainedRest } from './compare-hot-wallets.ts';
 import type { Difference, Line } from './difference.ts';
 import type { Reconciliation } from './reconciliation.ts';
-import { shownAmount } from './display-amount.ts';
+import { displayAmount } from './display-amount.ts';
 
 export function reconciliationLines(one: Reconciliation): readonly string[] {
   const { books, heights, addresses, differences, explanations, addressesLeftOff } = one;
@@ -25,13 +25,13 @@ export function reconciliationLines(one: Reconciliation): readonly string[] {
   ];
 }
 
-function cellsOf(books: Books, line: Line): readonly string[] {
+function cellsOf(books: ChainLedger, line: Line): readonly string[] {
   const { symbol, ledger, onItsWay, unasked, onChain } = line;
-  const shown = (value: bigint): string => shownAmount(books, symbol, value);
+  const shown = (value: bigint): string => displayAmount(books, symbol, value);
   const way = onItsWay === 0n ? '' : `, in progress ${shown(onItsWay)}`;
   const others = unasked === 0n ? '' : `, sent by others ${shown(unasked)}`;
   if (onChain === null) return [`ledger ${shown(ledger)}${way}${others}`, 'chain: sources disagree', ''];
-  const left = leftOver(line);
+  const left = unexplainedRest(line);
   return [
     `ledger ${shown(ledger)}${way}${others}`,
     `chain ${shown(onChain)}`,
@@ -50,7 +50,7 @@ const SHOWN_ACCOUNTS: readonly (readonly [string, string])[] = [
 ];
 
 /** Credit accounts are shown as positive amounts owed. */
-function accountLines(books: Books): readonly string[] {
+function accountLines(books: ChainLedger): readonly string[] {
   return books.assets.flatMap(({ symbol }) => {
     const parts = SHOWN_ACCOUNTS.flatMap(([kind, words]) => {
       const sum = books.accounts
@@ -58,18 +58,18 @@ function accountLines(books: Books): readonly string[] {
         .reduce((total, { ledger }) => total + ledger, 0n);
       if (sum === 0n) return [];
       const owed = kind === 'MERCHANT' || kind === 'SUSPENSE' ? -sum : sum;
-      return [`${words} ${shownAmount(books, symbol, owed)}`];
+      return [`${words} ${displayAmount(books, symbol, owed)}`];
     });
     const unmatched = books.unmatched.get(symbol) ?? 0n;
     const all =
-      unmatched === 0n ? parts : [...parts, `of that unmatched ${shownAmount(books, symbol, unmatched)}`];
+      unmatched === 0n ? parts : [...parts, `of that unmatched ${displayAmount(books, symbol, unmatched)}`];
     return all.length === 0 ? [] : [`  ${symbol}: ${all.join(', ')}`];
   });
 }
 
-function differenceLines(books: Books, difference: Difference): readonly string[] {
+function differenceLines(books: ChainLedger, difference: Difference): readonly string[] {
   const { kind, subject, symbol, amount, detail, mend } = difference;
-  const size = amount === null ? '' : ` ${amount > 0n ? '+' : ''}${shownAmount(books, symbol, amount)}`;
+  const size = amount === null ? '' : ` ${amount > 0n ? '+' : ''}${displayAmount(books, symbol, amount)}`;
   return [`  DIFF  ${kind} ${subject}${size}`, `        ${detail}`, `        → ${mend}`];
 }
 

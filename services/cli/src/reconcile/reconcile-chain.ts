@@ -2,16 +2,23 @@ import { isStateDiscarded, type EvmStateReader } from '@opentill/chain-evm/read-
 import type { BlockHash } from '@opentill/chain/block';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Db } from '@opentill/db/database';
-import type { AddressReading, Anchor, Asset, Books, FoundOnAddresses, HotOnChain } from './chain-ledger.ts';
+import type {
+  AddressReading,
+  Anchor,
+  Asset,
+  ChainLedger,
+  FoundOnAddresses,
+  HotOnChain,
+} from './chain-ledger.ts';
 import { assetsOfDeposits } from './compare-deposits.ts';
 import { addressesAfter, type DepositAddress } from './store/read-addresses.ts';
-import { readAnchor, readBooks } from './store/read-chain-ledger.ts';
+import { readAnchor, readChainLedger } from './store/read-chain-ledger.ts';
 import {
   createAddressTally,
   NO_ADDRESSES,
   readingsOf,
   hotBalances,
-  reconciliationOf,
+  createReconciliation,
   valueOf,
   type Reconciliation,
 } from './reconciliation.ts';
@@ -35,14 +42,14 @@ const ADDRESSES_PER_PAGE = 500;
 
 /** Memory is bounded by one page of addresses. @returns undefined when no block of the chain is verified yet */
 export async function reconcileChain(deps: ReconcileDeps): Promise<Reconciliation | undefined> {
-  const books = await readBooks(deps.db, deps.network);
+  const books = await readChainLedger(deps.db, deps.network);
   if (books === undefined) return undefined;
   const hot = await readHotOnChain(deps.state, books); // first, while nodes still have the anchor's state
   const deposits = deps.hotOnly === true ? NO_ADDRESSES : await compareAddresses(deps, books);
-  return reconciliationOf(books, deps.network, hot, deposits);
+  return createReconciliation(books, deps.network, hot, deposits);
 }
 
-async function readHotOnChain(state: EvmStateReader, books: Books): Promise<HotOnChain> {
+async function readHotOnChain(state: EvmStateReader, books: ChainLedger): Promise<HotOnChain> {
   const block = blockOf(books.anchor);
   const wallets = books.hotWallets.map(({ address }) => address);
   const holdings = books.assets.flatMap(({ contract }) => wallets.map((holder) => ({ holder, contract })));
@@ -62,7 +69,7 @@ async function readHotOnChain(state: EvmStateReader, books: Books): Promise<HotO
  * Each page is read at one block and compared with the movements up to it. If nodes prune that block's state meanwhile,
  * the next pages are read at the newest verified block.
  */
-async function compareAddresses(deps: ReconcileDeps, books: Books): Promise<FoundOnAddresses> {
+async function compareAddresses(deps: ReconcileDeps, books: ChainLedger): Promise<FoundOnAddresses> {
   const { db, state, network, paidOnly } = deps;
   const assets = assetsOfDeposits(books);
   const heights = [books.anchor.height];

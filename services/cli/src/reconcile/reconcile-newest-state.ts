@@ -1,24 +1,24 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Holding } from '@opentill/chain/state-number';
-import type { Books } from './chain-ledger.ts';
+import type { ChainLedger } from './chain-ledger.ts';
 import {
   COMPARED_WITHIN_MS,
-  compareResting,
-  notAtRest,
+  compareAtNewestState,
+  changedDuringRead,
   POLL_MS,
-  type RestingDeps,
+  type NewestStateDeps,
 } from './compare-at-newest-state.ts';
 import { readHotWalletAddresses } from '../store/hot-wallets.ts';
 import { assetsOf, readAnchor } from './store/read-chain-ledger.ts';
 import type { ReconcileWork } from './reconcile-chain.ts';
-import { hotBalances, NO_ADDRESSES, reconciliationOf, type Reconciliation } from './reconciliation.ts';
+import { hotBalances, NO_ADDRESSES, createReconciliation, type Reconciliation } from './reconciliation.ts';
 
-export type RestingBalances = Awaited<ReturnType<RestingDeps['balancesOf']>>;
+export type RestingBalances = Awaited<ReturnType<NewestStateDeps['balancesOf']>>;
 
 export interface Meeting<R extends RestingBalances> {
   readonly read: (holdings: readonly Holding[]) => Promise<R>;
   /** After the scanner has reached the reading; undefined if everything has to be read again. */
-  readonly booksAt: (reading: R, deadlineMs: number) => Promise<Books | undefined>;
+  readonly booksAt: (reading: R, deadlineMs: number) => Promise<ChainLedger | undefined>;
   readonly neverMet: string;
 }
 
@@ -26,7 +26,7 @@ export interface Meeting<R extends RestingBalances> {
  * Nodes of these chains have only the newest state. Hot wallets are read repeatedly until they and the ledger belong to
  * one moment. @returns undefined when no block is verified yet; @throws GatewayError CHAIN_NOT_AT_REST
  */
-export async function reconcileResting<R extends RestingBalances>(
+export async function reconcileAtNewestState<R extends RestingBalances>(
   work: ReconcileWork,
   { read, booksAt, neverMet }: Meeting<R>,
 ): Promise<Reconciliation | undefined> {
@@ -46,8 +46,8 @@ export async function reconcileResting<R extends RestingBalances>(
       transactions: new Map(),
     };
     const compared =
-      work.hotOnly === true ? NO_ADDRESSES : await compareResting({ ...work, balancesOf: read }, books);
-    return reconciliationOf(books, network, hot, compared);
+      work.hotOnly === true ? NO_ADDRESSES : await compareAtNewestState({ ...work, balancesOf: read }, books);
+    return createReconciliation(books, network, hot, compared);
   }
-  throw notAtRest(`${network.chain}: ${neverMet}`);
+  throw changedDuringRead(`${network.chain}: ${neverMet}`);
 }

@@ -1,7 +1,14 @@
 import type { StateNumber } from '@opentill/chain/state-number';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
-import type { AddressReading, Asset, Books, FoundOnAddresses, HotOnChain, OnChain } from './chain-ledger.ts';
-import { compareAccounts, judgeOpenItems } from './compare-accounts.ts';
+import type {
+  AddressReading,
+  Asset,
+  ChainLedger,
+  FoundOnAddresses,
+  HotOnChain,
+  OnChain,
+} from './chain-ledger.ts';
+import { compareAccounts, classifyOpenItems } from './compare-accounts.ts';
 import {
   depositLines,
   explainUnasked,
@@ -14,7 +21,7 @@ import type { DepositAddress } from './store/read-addresses.ts';
 import { NO_MOVEMENTS, unswept } from './store/unswept-balance.ts';
 
 export interface Reconciliation extends Comparison {
-  readonly books: Books;
+  readonly books: ChainLedger;
   readonly addresses: number;
   /** The anchor, and newer blocks after its state was pruned. */
   readonly heights: readonly number[];
@@ -32,14 +39,14 @@ export const NO_ADDRESSES: FoundOnAddresses = {
   unasked: new Map(),
 };
 
-export function reconciliationOf(
-  books: Books,
+export function createReconciliation(
+  books: ChainLedger,
   network: NetworkConfig,
   hotOnChain: HotOnChain,
   deposits: FoundOnAddresses,
 ): Reconciliation {
   const hot = compareHotWallets(books, hotOnChain, network);
-  const open = judgeOpenItems(books);
+  const open = classifyOpenItems(books);
   return {
     books,
     addresses: deposits.addresses,

@@ -3,7 +3,7 @@ import type { Db } from '@opentill/db/database';
 import { writeAuditOfDatabaseUser } from '@opentill/db/operators';
 import type { Family } from '@opentill/domain/chains';
 
-/** The order is that of readBooks. */
+/** The order is that of readChainLedger. */
 export async function readHotWalletAddresses(db: Db, family: Family): Promise<readonly Address[]> {
   const rows = await db
     .selectFrom('hot_wallet')

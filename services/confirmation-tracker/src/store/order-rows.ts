@@ -23,7 +23,7 @@ export interface LockedOrder extends Omit<OrderToFormat, 'actualAmount'>, Collec
   readonly acceptedAmount: BaseUnits;
   /** Expiry plus late grace, since 1970. */
   readonly cutoffSeconds: number;
-  /** Of the last callback for late payments. */
+  /** Time of the last callback for late payments. */
   readonly lateCallbackAt: Date | null;
 }
 
@@ -33,7 +33,7 @@ export interface OrderFacts {
   readonly seenHeight: number;
   readonly verifiedHeight: number;
   readonly verifiedTimeSeconds: number;
-  /** Of the last notification; 0 if none. */
+  /** 0 if there is no notification yet. */
   readonly lastSequence: number;
   readonly counted: CountedSums;
   /**
@@ -48,7 +48,7 @@ export interface OrderFacts {
   readonly elsewhere: readonly TransferRow[];
   /** Included in the sums. */
   readonly refunded: readonly TransferRow[];
-  /** Of the ordered asset, not orphaned, for callbacks. */
+  /** Newest transfer of the ordered asset that is not orphaned, for callbacks. */
   readonly newest: TransferRow | undefined;
 }
 
@@ -62,7 +62,7 @@ export interface TransferRow extends TransferToFormat {
   readonly version: number;
   /** When mined again it paid another address; for this order it is ORPHANED. */
   readonly wentElsewhere: boolean;
-  /** Of the transfer's chain, which may differ from the order's. */
+  /** Height of the transfer's chain, which may differ from the order's. */
   readonly seenHeight: number;
   /** Fully or partly refunded, or a refund is pending. */
   readonly refunded: boolean;

@@ -33,7 +33,7 @@ export interface KnownPayout extends Omit<PayoutFacts, 'fates'> {
   readonly became: PayoutMoney;
   /** For display; 0 while the chain has no cursor. */
   readonly seenHeight: number;
-  /** Of the last notification; 0 if none. */
+  /** 0 if there is no notification yet. */
   readonly lastSequence: number;
   /** Outcomes of its transactions that were ever in a block, ordered by block. */
   readonly fates: readonly FateRow[];

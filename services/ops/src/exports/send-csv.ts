@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import type { CsvExport } from '../handlers.ts';
-import { refuse } from '../ops-error.ts';
+import { opsError } from '../ops-error.ts';
 import { csvLine } from './csv-line.ts';
 
 /** Each holds a connection and a snapshot of the database. */
@@ -24,7 +24,7 @@ export function createSendCsv(): SendCsv & { readonly underWay: () => number } {
   let underWay = 0;
   const sendCsv: SendCsv = async (response, wanted, begin, onBroken) => {
     if (underWay >= CONCURRENT_EXPORTS) {
-      throw refuse('UNAVAILABLE', `${underWay} exports are running. Try again when one has ended.`);
+      throw opsError('UNAVAILABLE', `${underWay} exports are running. Try again when one has ended.`);
     }
     underWay += 1;
     try {

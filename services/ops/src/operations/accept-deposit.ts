@@ -1,10 +1,10 @@
 import { newEvent } from '@opentill/db/outbox';
 import type { Operator } from '@opentill/db/operators';
-import { TREASURERS } from '@opentill/contracts/ops/roles';
+import { FINANCE_ROLES } from '@opentill/contracts/ops/roles';
 import { formatAmount, parseAmount } from '@opentill/domain/money';
 import { familyOf } from '@opentill/domain/chains';
 import type { Handlers } from '../handlers.ts';
-import { notFound, refuse } from '../ops-error.ts';
+import { notFound, opsError } from '../ops-error.ts';
 import { insertDecision } from '../store/orders.ts';
 import { lockName } from '../store/operators.ts';
 import { insertAcceptance, readAcceptable, type AcceptableRow } from '../store/unmatched.ts';
@@ -24,7 +24,7 @@ export function acceptDepositHandlers({ clock, newId }: OpsDeps): Pick<Handlers,
       requireAcceptable(deposit);
       const counts = isOrdered ? undefined : parseWorth(deposit, worth, operator);
       if (isOrdered && worth !== undefined)
-        throw refuse(
+        throw opsError(
           'UNPROCESSABLE',
           `The deposit is in the order's own token: leave out worth, its amount counts.`,
         );
@@ -48,28 +48,32 @@ function requireAcceptable(deposit: AcceptableRow): void {
   const { state, status, refunded, orderId, isDecided, cutoffAt } = deposit;
   const refundIt = 'refund it (opentill unmatched refund)';
   if (state !== 'VERIFIED')
-    throw refuse('STATE_CONFLICT', 'The deposit is not verified yet. Try again when its block is verified.');
+    throw opsError(
+      'STATE_CONFLICT',
+      'The deposit is not verified yet. Try again when its block is verified.',
+    );
   if (status === 'SUCCESS')
-    throw refuse(
+    throw opsError(
       'STATE_CONFLICT',
       `Order ${orderId} is already paid and its shop was notified: accepting more would make it deliver twice. Leave the deposit, which is swept like any other, or ${refundIt}.`,
     );
   if (status === 'FAILED')
-    throw refuse(
+    throw opsError(
       'STATE_CONFLICT',
       `Order ${orderId} is FAILED, which is final: its customer needs a new order; ${refundIt}.`,
     );
   if (status !== 'EXPIRED')
-    throw refuse(
+    throw opsError(
       'STATE_CONFLICT',
       `Order ${orderId} is still ${status}, and may still be paid: accept the deposit when the order has expired, after ${cutoffAt.toISOString()}.`,
     );
   if (refunded > 0n)
-    throw refuse(
+    throw opsError(
       'STATE_CONFLICT',
       `${refunded} base units of it were refunded, or will be: the rest can only be refunded, too.`,
     );
-  if (isDecided) throw refuse('STATE_CONFLICT', 'A decision about this order is already being carried out.');
+  if (isDecided)
+    throw opsError('STATE_CONFLICT', 'A decision about this order is already being carried out.');
 }
 
 /** Returns base units of the order's token. Only an operator can know the worth. */
@@ -80,15 +84,15 @@ function parseWorth(
 ): bigint {
   const what = reason === 'WRONG_CHAIN' ? `${symbol} on ${chain}` : symbol;
   if (worth === undefined)
-    throw refuse('UNPROCESSABLE', `The deposit is ${what}: give its worth in ${orderSymbol}.`);
-  if (!TREASURERS.includes(role))
-    throw refuse(
+    throw opsError('UNPROCESSABLE', `The deposit is ${what}: give its worth in ${orderSymbol}.`);
+  if (!FINANCE_ROLES.includes(role))
+    throw opsError(
       'FORBIDDEN',
-      `Your role ${role} may not set the worth of ${what}; ${TREASURERS.join(' or ')} may.`,
+      `Your role ${role} may not set the worth of ${what}; ${FINANCE_ROLES.join(' or ')} may.`,
     );
   const parsed = parseAmount(worth, orderDecimals);
   if (!parsed.ok)
-    throw refuse(
+    throw opsError(
       'UNPROCESSABLE',
       `${worth} is not an amount of ${orderSymbol}, which has ${orderDecimals} decimals.`,
     );

@@ -8,7 +8,7 @@ import { mergeChainReports, type ChainReports, type ShownChainStatus } from '@op
 import { FAMILIES, type Chain } from '@opentill/domain/chains';
 import type { Handlers } from '../handlers.ts';
 import { keyAfter, PAGE_SIZE, pageOf } from '../page.ts';
-import { notFound, refuse } from '../ops-error.ts';
+import { notFound, opsError } from '../ops-error.ts';
 import { time, timeOrNull } from '../format.ts';
 import {
   countOpenRescans,
@@ -74,12 +74,12 @@ export function chainHandlers({ db, assets }: OpsDeps): Pick<Handlers, ChainOper
     async pauseChain({ tx, operator }, { chain, reason }) {
       assets.requireNetwork(chain);
       const pause = await insertPause(tx, 'chain_pause', { chain, operator: operator.operatorId, reason });
-      if (pause === undefined) throw refuse('STATE_CONFLICT', `${chain} is already paused.`);
+      if (pause === undefined) throw opsError('STATE_CONFLICT', `${chain} is already paused.`);
       return { answer: { chain, pause: showPause(pause) } };
     },
     async resumeChain({ tx }, { chain }) {
       if (!(await deletePause(tx, 'chain_pause', chain)))
-        throw refuse('STATE_CONFLICT', `${chain} is not paused.`);
+        throw opsError('STATE_CONFLICT', `${chain} is not paused.`);
       return { answer: { chain, pause: null } };
     },
     async listServices() {
@@ -98,9 +98,9 @@ export function chainHandlers({ db, assets }: OpsDeps): Pick<Handlers, ChainOper
     },
     async requestRescan({ tx }, { chain, fromHeight, toHeight }) {
       assets.requireNetwork(chain);
-      if (toHeight < fromHeight) throw refuse('UNPROCESSABLE', 'toHeight is below fromHeight.');
+      if (toHeight < fromHeight) throw opsError('UNPROCESSABLE', 'toHeight is below fromHeight.');
       if (toHeight - fromHeight >= RESCAN_BLOCKS_MAX) {
-        throw refuse('UNPROCESSABLE', `A rescan may have at most ${RESCAN_BLOCKS_MAX} blocks.`);
+        throw opsError('UNPROCESSABLE', `A rescan may have at most ${RESCAN_BLOCKS_MAX} blocks.`);
       }
       const row = await insertRescan(tx, { chain, fromHeight, toHeight });
       return { answer: showRescan(row), subject: chain, details: { requestId: row.requestId } };

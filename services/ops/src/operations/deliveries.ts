@@ -1,6 +1,6 @@
 import type { Handlers } from '../handlers.ts';
 import { dateOf, keyAfter, PAGE_SIZE, pageOf } from '../page.ts';
-import { notFound, refuse } from '../ops-error.ts';
+import { notFound, opsError } from '../ops-error.ts';
 import { time, timeOrNull } from '../format.ts';
 import {
   chooseCallbacks,
@@ -77,7 +77,7 @@ export function deliveryHandlers({ db }: OpsDeps): Pick<Handlers, DeliveryOperat
 
 function choiceOf({ merchantId, orderId, since, until, states }: Choice): CallbackChoice {
   if ([merchantId, orderId, since, until].every((given) => given === undefined)) {
-    throw refuse('INPUT_INVALID', 'Give at least one of merchantId, orderId, since and until.');
+    throw opsError('INPUT_INVALID', 'Give at least one of merchantId, orderId, since and until.');
   }
   return {
     merchantId,
@@ -97,7 +97,7 @@ function positionOf(after: string | undefined): ReplayPosition | undefined {
   const text = Buffer.from(after, 'base64url').toString('utf8');
   const [, occurredAt, day, eventId] = POSITION.exec(text) ?? [];
   if (occurredAt !== undefined && isDay(day) && eventId !== undefined) return { occurredAt, eventId };
-  throw refuse('CURSOR_INVALID', 'Set after to next of the previous response.');
+  throw opsError('CURSOR_INVALID', 'Set after to next of the previous response.');
 }
 
 /** JavaScript's Date would roll February 30 over to March. */

@@ -3,7 +3,7 @@ import type { Db } from '@opentill/db/database';
 import { bookCoveredTopUp, readTopUp, reverseTopUp } from '@opentill/db/top-ups';
 import type { CsvExport, Handlers } from '../handlers.ts';
 import { keyAfter, PAGE_SIZE, pageOf, requiredDate } from '../page.ts';
-import { notFound, refuse } from '../ops-error.ts';
+import { notFound, opsError } from '../ops-error.ts';
 import { orderAmount, time } from '../format.ts';
 import {
   findBalances,
@@ -89,12 +89,12 @@ function topUpHandlers({ db, assets }: OpsDeps): Pick<Handlers, 'bookTopUp' | 'l
       if (outcome === 'NOT_FOUND' || chain === null || symbol === null)
         throw notFound(`top-up by hand ${ref}`);
       if (outcome === 'SEEN')
-        throw refuse(
+        throw opsError(
           'STATE_CONFLICT',
           'The scanner found its transfers on the chain, which replaced the booking. There is no amount left to reverse.',
         );
       if (outcome === 'UNCOVERED')
-        throw refuse(
+        throw opsError(
           'STATE_CONFLICT',
           'Payouts have reserved this money, and the signer last saw it on the chain. Veto those payouts first, or wait until the balance shows that it is missing.',
         );
@@ -114,7 +114,7 @@ function csv<Row extends ExportedOrder | ExportedPosting>(
   cellsOf: (row: Row) => readonly (string | null)[],
 ): CsvExport {
   const [begin, end] = [requiredDate(from), requiredDate(until)];
-  if (end <= begin) throw refuse('UNPROCESSABLE', 'until must be later than from.');
+  if (end <= begin) throw opsError('UNPROCESSABLE', 'until must be later than from.');
   const day = (at: Date) => time(at).slice(0, 19).replaceAll(':', '');
   return {
     fileName: `${what}-${day(begin)}-${day(end)}.csv`,

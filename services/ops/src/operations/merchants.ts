@@ -4,7 +4,7 @@ import { SETTINGS_MERCHANT_ID } from '@opentill/contracts/ops/fields';
 import { endSecretChange, rotateToken, rotateWebhookSecret, upsertMerchant } from '@opentill/db/merchants';
 import type { Handlers } from '../handlers.ts';
 import { keyAfter, PAGE_SIZE, pageOf } from '../page.ts';
-import { notFound, refuse } from '../ops-error.ts';
+import { notFound, opsError } from '../ops-error.ts';
 import { time, timeOrNull } from '../format.ts';
 import { enableEndpoint, findEndpoints, type EndpointRow } from '../store/callbacks.ts';
 import { findMerchants, readMerchant, updateMerchant, type MerchantRow } from '../store/merchants.ts';
@@ -37,7 +37,7 @@ export function merchantHandlers({ db, secretsKey }: OpsDeps): Pick<Handlers, Me
       requireHttpUrl(callbackUrl);
       await lockName(tx, `merchant:${merchantId}`);
       if ((await readMerchant(tx, merchantId)) !== undefined) {
-        throw refuse('EXISTS', `Merchant ${merchantId} already exists.`);
+        throw opsError('EXISTS', `Merchant ${merchantId} already exists.`);
       }
       const secrets = { token: newSecret(), webhookSecret: newSecret() };
       await upsertMerchant(tx, secretsKey, {
@@ -52,7 +52,7 @@ export function merchantHandlers({ db, secretsKey }: OpsDeps): Pick<Handlers, Me
     },
     async setMerchant({ tx }, { merchantId, ...change }) {
       if (Object.keys(change).length === 0)
-        throw refuse('INPUT_INVALID', 'Give at least one setting to change.');
+        throw opsError('INPUT_INVALID', 'Give at least one setting to change.');
       requireOrigins(change.returnOrigins);
       requireHttpUrl(change.callbackUrl);
       if (!(await updateMerchant(tx, merchantId, change))) throw notFound(`merchant ${merchantId}`);
@@ -71,7 +71,7 @@ export function merchantHandlers({ db, secretsKey }: OpsDeps): Pick<Handlers, Me
         return { answer: { merchantId, webhookSecret: secret, switchAt: timeOrNull(switchAt) } };
       }
       if (overlapSeconds !== undefined)
-        throw refuse('INPUT_INVALID', 'overlapSeconds is allowed only with ROTATE.');
+        throw opsError('INPUT_INVALID', 'overlapSeconds is allowed only with ROTATE.');
       await endSecretChange(tx, merchantId, action);
       return { answer: { merchantId, webhookSecret: null, switchAt: null } };
     },
@@ -100,7 +100,7 @@ function required(row: MerchantRow | undefined, merchantId: string): MerchantRow
 /** The next setup would restore the secrets of its settings. */
 function requireRotatable(merchantId: string, variable: string): void {
   if (merchantId !== SETTINGS_MERCHANT_ID) return;
-  throw refuse(
+  throw opsError(
     'UNPROCESSABLE',
     `The settings define the secrets of ${merchantId}: change ${variable} and run setup.`,
   );
@@ -113,14 +113,14 @@ function requireOrigins(origins: readonly string[] | undefined): void {
     const isHttp = url !== undefined && /^https?:$/.test(url.protocol);
     if (isHttp && url.origin === origin) continue;
     const suggestion = isHttp ? `: ${url.origin}?` : ', for example https://shop.example.';
-    throw refuse('UNPROCESSABLE', `A return origin must be an origin, not ${origin}${suggestion}`);
+    throw opsError('UNPROCESSABLE', `A return origin must be an origin, not ${origin}${suggestion}`);
   }
 }
 
 function requireHttpUrl(text: string | null | undefined): void {
   if (text === undefined || text === null) return;
   if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return;
-  throw refuse('UNPROCESSABLE', 'The callback URL must be an http or https URL.');
+  throw opsError('UNPROCESSABLE', 'The callback URL must be an http or https URL.');
 }
 
 function showMerchant(row: MerchantRow): OpsAnswer<'getMerchant'> {

@@ -3,7 +3,7 @@ import type { Tx } from '@opentill/db/database';
 import { addOperator, hashOperatorToken, newOperatorToken, type Operator } from '@opentill/db/operators';
 import type { Handlers } from '../handlers.ts';
 import { keyAfter, PAGE_SIZE, pageOf } from '../page.ts';
-import { notFound, refuse } from '../ops-error.ts';
+import { notFound, opsError } from '../ops-error.ts';
 import { time, timeOrNull } from '../format.ts';
 import { findAudit, findOperators, lockForChange, updateOperator } from '../store/operators.ts';
 import type { OpsDeps } from './ops-deps.ts';
@@ -34,18 +34,18 @@ export function operatorHandlers({ db, clock }: OpsDeps): Pick<Handlers, Operato
     },
     async createOperator({ tx }, { operatorId, name, role }) {
       const token = await addOperator(tx, { operatorId, name, role });
-      if (token === undefined) throw refuse('EXISTS', `Operator ${operatorId} already exists.`);
+      if (token === undefined) throw opsError('EXISTS', `Operator ${operatorId} already exists.`);
       const operator = { operatorId, name, role, createdAt: clock.now(), disabledAt: null };
       return { answer: { operator: showOperator(operator), token } };
     },
     async setOperator({ tx, operator: actor }, { operatorId, name, role, disabled }) {
       if (name === undefined && role === undefined && disabled === undefined) {
-        throw refuse('INPUT_INVALID', 'Give at least one of name, role and disabled.');
+        throw opsError('INPUT_INVALID', 'Give at least one of name, role and disabled.');
       }
       const before = await required(tx, operatorId);
       const changesPower = (role !== undefined && role !== before.role) || (disabled ?? false);
       if (operatorId === actor.operatorId && changesPower) {
-        throw refuse('OWN_ROLE', 'Another administrator must change your role, or disable you.');
+        throw opsError('OWN_ROLE', 'Another administrator must change your role, or disable you.');
       }
       const disabledAt =
         disabled === undefined ? undefined : disabled ? (before.disabledAt ?? clock.now()) : null;

@@ -1,7 +1,7 @@
 import { newEvent } from '@opentill/db/outbox';
 import type { Handlers } from '../handlers.ts';
 import { keyAfter, PAGE_SIZE, pageOf } from '../page.ts';
-import { notFound, refuse } from '../ops-error.ts';
+import { notFound, opsError } from '../ops-error.ts';
 import { decisionsOf, findOrders, insertDecision, readOrderForDecision } from '../store/orders.ts';
 import { lockName } from '../store/operators.ts';
 import { describeOrder } from './describe-order.ts';
@@ -23,7 +23,7 @@ export function orderHandlers(deps: OpsDeps): Pick<Handlers, 'listOrders' | 'get
       requireDecidable(order, decision);
       const waiting = (await decisionsOf(tx, orderPk)).some(({ handledAt }) => handledAt === null);
       if (waiting)
-        throw refuse('STATE_CONFLICT', 'A decision about this order is already being carried out.');
+        throw opsError('STATE_CONFLICT', 'A decision about this order is already being carried out.');
       const decided = await insertDecision(tx, {
         decisionId: newId(),
         orderPk,
@@ -42,11 +42,11 @@ function requireDecidable(
   { orderType, status }: { readonly orderType: string; readonly status: string },
   decision: 'ACCEPT' | 'REFUSE',
 ): void {
-  if (orderType === 'PAYOUT') throw refuse('STATE_CONFLICT', 'This is a payout: veto it, or approve it.');
+  if (orderType === 'PAYOUT') throw opsError('STATE_CONFLICT', 'This is a payout: veto it, or approve it.');
   if (decision === 'ACCEPT' && status !== 'EXPIRED') {
-    throw refuse('STATE_CONFLICT', `Only an EXPIRED order can be accepted; this one is ${status}.`);
+    throw opsError('STATE_CONFLICT', `Only an EXPIRED order can be accepted; this one is ${status}.`);
   }
   if (decision === 'REFUSE' && (status === 'SUCCESS' || status === 'FAILED')) {
-    throw refuse('STATE_CONFLICT', `This order is ${status} and cannot be refused.`);
+    throw opsError('STATE_CONFLICT', `This order is ${status} and cannot be refused.`);
   }
 }

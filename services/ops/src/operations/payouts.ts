@@ -6,7 +6,7 @@ import { approvalText, verifyApproval } from '@opentill/wallet/policy/approval';
 import type { PolicyPayout } from '@opentill/wallet/policy/policy';
 import type { Act, Handlers } from '../handlers.ts';
 import { keyAfter, PAGE_SIZE, pageOf } from '../page.ts';
-import { notFound, refuse } from '../ops-error.ts';
+import { notFound, opsError } from '../ops-error.ts';
 import {
   findPayouts,
   highestTakenNonce,
@@ -58,7 +58,7 @@ export function payoutHandlers({ db, clock, newId }: OpsDeps): Pick<Handlers, Pa
       requireUnsigned(payout);
       const bytes = Buffer.from(signature, 'hex');
       if (!verifyApproval(publicKey, approvalText(policyPayoutOf(payout)), bytes)) {
-        throw refuse(
+        throw opsError(
           'UNPROCESSABLE',
           'The signature does not match this payout and key: fetch the payout again and sign its text.',
         );
@@ -71,7 +71,7 @@ export function payoutHandlers({ db, clock, newId }: OpsDeps): Pick<Handlers, Pa
       const payout = await required(act.tx, orderPk);
       requireUnsigned(payout);
       const added = await insertVeto(act.tx, { orderPk, operator: act.operator.operatorId, reason });
-      if (!added) throw refuse('STATE_CONFLICT', 'This payout is already vetoed.');
+      if (!added) throw opsError('STATE_CONFLICT', 'This payout is already vetoed.');
       await notifySigner(act, payout);
       return { answer: showPayout(await required(act.tx, orderPk)) };
     },
@@ -92,16 +92,16 @@ async function decide(
   { orderPk, decision, txHash, reason }: OpsInput<'decidePayout'>,
 ): Promise<Readonly<Record<string, unknown>>> {
   if (payout.state === 'REFUSED' || payout.state === 'EXPIRED')
-    throw refuse('STATE_CONFLICT', `The payout has ended: it is ${payout.state}.`);
+    throw opsError('STATE_CONFLICT', `The payout has ended: it is ${payout.state}.`);
   if ((decision === 'PAID_BY') !== (txHash !== undefined))
-    throw refuse('UNPROCESSABLE', 'txHash is required with PAID_BY and not allowed with PAY_AGAIN.');
+    throw opsError('UNPROCESSABLE', 'txHash is required with PAID_BY and not allowed with PAY_AGAIN.');
   const nonce = decision === 'PAY_AGAIN' ? ((await highestTakenNonce(act.tx, orderPk)) ?? null) : null;
   const isForSigner = payout.state === 'AUTHORISED' && payout.obstacle === 'NEEDS_DECISION';
   const unprovenTxHash =
     decision === 'PAY_AGAIN' ? ((await unprovenAttemptOf(act.tx, orderPk)) ?? null) : null;
   const isInDoubt = isForSigner || nonce !== null || unprovenTxHash !== null || decision === 'PAID_BY';
   if (!isInDoubt && !(await mayBePaidByForeign(act.tx, orderPk)))
-    throw refuse(
+    throw opsError(
       'STATE_CONFLICT',
       'The payout does not wait for a decision: no unknown transaction took its nonce or made the same payment, it has no UNPROVEN attempt on SUI, and its attempts have not expired as often as the policy permits.',
     );
@@ -117,7 +117,7 @@ async function decide(
     operator,
   });
   if (!added)
-    throw refuse('STATE_CONFLICT', 'A decision about this payout is already waiting for the signer.');
+    throw opsError('STATE_CONFLICT', 'A decision about this payout is already waiting for the signer.');
   return { decision, txHash, nonce, ...(unprovenTxHash !== null && { unprovenTxHash }) };
 }
 
@@ -130,7 +130,7 @@ async function required(db: Db, orderPk: string): Promise<PayoutRow> {
 function requireUnsigned({ state, reason }: PayoutRow): void {
   if (state === 'REQUESTED' || state === 'AUTHORISED') return;
   const why = state === 'SIGNED' ? 'it is signed and may have been sent' : `it is ${state}: ${reason ?? ''}`;
-  throw refuse('STATE_CONFLICT', `This payout can no longer be approved or vetoed: ${why}.`);
+  throw opsError('STATE_CONFLICT', `This payout can no longer be approved or vetoed: ${why}.`);
 }
 
 function policyPayoutOf(row: PayoutRow): PolicyPayout {

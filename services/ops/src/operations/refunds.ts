@@ -4,7 +4,7 @@ import { familyOf, type Family } from '@opentill/domain/chains';
 import { parseAmount } from '@opentill/domain/money';
 import { ADDRESS_CODECS } from '../address-codecs.ts';
 import type { Handlers } from '../handlers.ts';
-import { notFound, refuse } from '../ops-error.ts';
+import { notFound, opsError } from '../ops-error.ts';
 import { readRefundable, refundDeposit } from '../store/sweeps.ts';
 import { readAcceptable } from '../store/unmatched.ts';
 import type { OpsDeps } from './ops-deps.ts';
@@ -18,7 +18,7 @@ export function refundHandlers({ assets, clock, newId }: OpsDeps): Pick<Handlers
       const deposit = await readRefundable(tx, transferId);
       if (deposit === undefined) throw notFound(`refundable unmatched deposit ${transferId}`);
       if ((await readAcceptable(tx, transferId))?.isDecided === true)
-        throw refuse(
+        throw opsError(
           'STATE_CONFLICT',
           'The deposit is being accepted for its order. Check again in some seconds.',
         );
@@ -26,8 +26,8 @@ export function refundHandlers({ assets, clock, newId }: OpsDeps): Pick<Handlers
       const token = assets.requireToken(chain, symbol);
       const amount = partOf(amountBaseUnits, shown, token) ?? deposit.left;
       if (amount <= 0n || amount > deposit.left)
-        throw refuse('UNPROCESSABLE', `Only ${deposit.left} base units of this deposit are left.`);
-      if (wallet === null) throw refuse('UNPROCESSABLE', `There is no hot wallet of ${chain}.`);
+        throw opsError('UNPROCESSABLE', `Only ${deposit.left} base units of this deposit are left.`);
+      if (wallet === null) throw opsError('UNPROCESSABLE', `There is no hot wallet of ${chain}.`);
       const orderPk = newId();
       const to = canonical(familyOf(chain), receiver);
       const began = await refundDeposit(tx, {
@@ -45,7 +45,7 @@ export function refundHandlers({ assets, clock, newId }: OpsDeps): Pick<Handlers
         plannedBy: operator.operatorId,
       });
       if (!began)
-        throw refuse('STATE_CONFLICT', `The hot wallet of ${chain} does not hold enough ${symbol}.`);
+        throw opsError('STATE_CONFLICT', `The hot wallet of ${chain} does not hold enough ${symbol}.`);
       await emit(newEvent('payout.decided', familyOf(chain), { orderPk }, { newId, clock }));
       const answer = { orderPk, merchantId, chain, symbol, amountBaseUnits: amount.toString(), receiver: to };
       return { answer, subject: String(transferId), details: { orderPk, receiver: to } };
@@ -59,11 +59,14 @@ function partOf(
   { symbol, decimals }: TokenConfig,
 ): bigint | undefined {
   if (inBaseUnits !== undefined && shown !== undefined)
-    throw refuse('UNPROCESSABLE', 'Give either amount or amountBaseUnits.');
+    throw opsError('UNPROCESSABLE', 'Give either amount or amountBaseUnits.');
   if (shown === undefined) return inBaseUnits === undefined ? undefined : BigInt(inBaseUnits);
   const parsed = parseAmount(shown, decimals);
   if (!parsed.ok)
-    throw refuse('UNPROCESSABLE', `${shown} is not an amount of ${symbol}, which has ${decimals} decimals.`);
+    throw opsError(
+      'UNPROCESSABLE',
+      `${shown} is not an amount of ${symbol}, which has ${decimals} decimals.`,
+    );
   return parsed.value;
 }
 
@@ -71,7 +74,7 @@ function partOf(
 function canonical(family: Family, address: string): string {
   const parsed = ADDRESS_CODECS.find((codec) => codec.family === family)?.parse(address);
   if (parsed === undefined)
-    throw refuse(
+    throw opsError(
       'UNPROCESSABLE',
       'The receiver is not an address of this chain, or its checksum (on EVM: upper and lower case) is wrong: copy it again from its source.',
     );

@@ -1,7 +1,7 @@
 import type { OpsAnswer } from '@opentill/contracts/ops/catalog';
 import type { Handlers } from '../handlers.ts';
 import { keyAfter, PAGE_SIZE, pageOf } from '../page.ts';
-import { refuse } from '../ops-error.ts';
+import { opsError } from '../ops-error.ts';
 import { time, timeOrNull } from '../format.ts';
 import { deletePause, insertPause, readPauses } from '../store/pauses.ts';
 import { findSweeps, insertSweepRequest, readSweepPlans } from '../store/sweeps.ts';
@@ -47,12 +47,12 @@ export function sweepHandlers({ db, assets }: OpsDeps): Pick<Handlers, SweepOper
     async pauseSweeps({ tx, operator }, { chain, reason }) {
       assets.requireNetwork(chain);
       const pause = await insertPause(tx, 'sweep_pause', { chain, operator: operator.operatorId, reason });
-      if (pause === undefined) throw refuse('STATE_CONFLICT', `The sweeps of ${chain} are already paused.`);
+      if (pause === undefined) throw opsError('STATE_CONFLICT', `The sweeps of ${chain} are already paused.`);
       return { answer: { chain, pause: showPause(pause) } };
     },
     async resumeSweeps({ tx }, { chain }) {
       if (!(await deletePause(tx, 'sweep_pause', chain)))
-        throw refuse('STATE_CONFLICT', `The sweeps of ${chain} are not paused.`);
+        throw opsError('STATE_CONFLICT', `The sweeps of ${chain} are not paused.`);
       return { answer: { chain, pause: null } };
     },
     async runSweeps({ tx, operator }, { chain }) {

@@ -1,7 +1,7 @@
 import type { OpsAnswer } from '@opentill/contracts/ops/catalog';
 import type { Handlers } from '../handlers.ts';
 import { keyAfter, PAGE_SIZE, pageOf } from '../page.ts';
-import { notFound, refuse } from '../ops-error.ts';
+import { notFound, opsError } from '../ops-error.ts';
 import { time } from '../format.ts';
 import { openNoncesOf } from '../store/payouts.ts';
 import {
@@ -95,7 +95,7 @@ function haltHandlers({
       const halted = wallet === undefined ? null : await findHotWallet(tx, family, wallet);
       // A halt for another address would stop no payout, but appear to.
       if (halted === undefined)
-        throw refuse('UNPROCESSABLE', `${wallet} is not a hot wallet of the family ${family}.`);
+        throw opsError('UNPROCESSABLE', `${wallet} is not a hot wallet of the family ${family}.`);
       const halt = {
         haltId: newId(),
         chain,
@@ -110,7 +110,7 @@ function haltHandlers({
       const halt = await readHalt(tx, haltId);
       if (halt === undefined) throw notFound(`halt ${haltId}`);
       const released = await releaseHalt(tx, haltId, { at: clock.now(), by: operator.operatorId, reason });
-      if (released === undefined) throw refuse('STATE_CONFLICT', 'This halt is already released.');
+      if (released === undefined) throw opsError('STATE_CONFLICT', 'This halt is already released.');
       return { answer: showHalt(released), details: { kind: halt.kind, chain: halt.chain } };
     },
   };
@@ -143,7 +143,7 @@ function holdHandlers({
       const hold = await readHold(tx, holdId);
       if (hold === undefined) throw notFound(`hold ${holdId}`);
       const released = await releaseHold(tx, holdId, { at: clock.now(), by: operator.operatorId, reason });
-      if (released === undefined) throw refuse('STATE_CONFLICT', 'This hold is already released.');
+      if (released === undefined) throw opsError('STATE_CONFLICT', 'This hold is already released.');
       return { answer: showHold(released), details: { chain: hold.chain, symbol: hold.symbol } };
     },
   };
@@ -164,20 +164,20 @@ function incidentHandlers({ db, clock }: OpsDeps): Pick<Handlers, 'listIncidents
       const incident = await readIncident(tx, incidentId);
       if (incident === undefined) throw notFound(`incident ${incidentId}`);
       if (incident.kind === 'FOREIGN_NONCE' || incident.kind === 'RESTORED') {
-        throw refuse(
+        throw opsError(
           'STATE_CONFLICT',
           'This incident closes with its halt: an ADMIN has to release the halt.',
         );
       }
       if (operator.role === 'SUPPORT' && incident.kind !== 'CREDITED_TRANSFER_ORPHANED') {
-        throw refuse('FORBIDDEN', 'This incident concerns payouts: FINANCE or ADMIN has to close it.');
+        throw opsError('FORBIDDEN', 'This incident concerns payouts: FINANCE or ADMIN has to close it.');
       }
       const closed = await closeIncident(tx, incidentId, {
         at: clock.now(),
         by: operator.operatorId,
         reason,
       });
-      if (closed === undefined) throw refuse('STATE_CONFLICT', 'This incident is already closed.');
+      if (closed === undefined) throw opsError('STATE_CONFLICT', 'This incident is already closed.');
       return { answer: showIncident(closed), details: { kind: incident.kind } };
     },
   };

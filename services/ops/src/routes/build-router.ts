@@ -4,7 +4,7 @@ import { OPS_OPERATIONS, OPS_ROUTES, type OpsOperation } from '@opentill/contrac
 import { OPS_OPENAPI_DOCUMENT } from '@opentill/contracts/ops/openapi';
 import type { OpsRoute } from '@opentill/contracts/ops/route';
 import type { NewId } from '@opentill/runtime/ids';
-import { refusalAnswer, refusalOf, send, type Answer } from '../response.ts';
+import { errorResponse, toErrorBody, send, type Answer } from '../response.ts';
 import type { Authenticate } from '../authenticate.ts';
 import { exchangeOf, keepExchange, type Exchange } from '../exchange.ts';
 import type { SendCsv } from '../exports/send-csv.ts';
@@ -13,7 +13,7 @@ import type { LimitReads } from '../limit-reads.ts';
 import type { Observe } from '../observe.ts';
 import type { Page } from '../page.ts';
 import type { Perform } from '../perform.ts';
-import { refuse } from '../ops-error.ts';
+import { opsError } from '../ops-error.ts';
 import { createCheckInput } from './check-input.ts';
 
 export interface RouterDeps {
@@ -50,7 +50,7 @@ export function buildRouter(deps: RouterDeps): Express {
   }
   app.use(
     answering(deps, 'not found', () => {
-      throw refuse('NOT_FOUND', 'There is no such path; GET /openapi.json lists all paths.');
+      throw opsError('NOT_FOUND', 'There is no such path; GET /openapi.json lists all paths.');
     }),
   );
   app.use(answerRouterError(deps));
@@ -58,7 +58,7 @@ export function buildRouter(deps: RouterDeps): Express {
 }
 
 function methodNotAllowed(allowed: string): never {
-  throw refuse('METHOD_NOT_ALLOWED', `This path allows ${allowed}.`);
+  throw opsError('METHOD_NOT_ALLOWED', `This path allows ${allowed}.`);
 }
 
 function beginExchange(newId: NewId): RequestHandler {
@@ -113,8 +113,8 @@ function answering(deps: RouterDeps, operation: string, respond: Respond): Reque
 }
 
 function toErrorAnswer({ observe }: RouterDeps, exchange: Exchange, error: unknown): Answer {
-  const refusal = refusalOf(error);
-  const answer = refusalAnswer(refusal, exchange.requestId);
+  const refusal = toErrorBody(error);
+  const answer = errorResponse(refusal, exchange.requestId);
   if (answer.status >= 500) observe.requestFailed(exchange, error);
   return answer;
 }
@@ -144,10 +144,11 @@ function parseBody(request: express.Request, response: Response): Promise<void> 
     readJson(request, response, (error?: unknown) => {
       if (error === undefined) return resolve();
       const { type } = error as { readonly type?: string };
-      if (type === 'entity.too.large') reject(refuse('BODY_TOO_LARGE', 'The body may have at most 64 KiB.'));
+      if (type === 'entity.too.large')
+        reject(opsError('BODY_TOO_LARGE', 'The body may have at most 64 KiB.'));
       else if (type === 'encoding.unsupported' || type === 'charset.unsupported') {
-        reject(refuse('MEDIA_TYPE_UNSUPPORTED', 'Send the body as application/json, in UTF-8.'));
-      } else reject(refuse('BODY_INVALID', 'The body must be a JSON object.'));
+        reject(opsError('MEDIA_TYPE_UNSUPPORTED', 'Send the body as application/json, in UTF-8.'));
+      } else reject(opsError('BODY_INVALID', 'The body must be a JSON object.'));
     });
   });
 }
@@ -206,7 +207,7 @@ function answerRouterError(deps: RouterDeps): ErrorRequestHandler {
   return (error: unknown, _request, response, _next) => {
     const exchange = exchangeOf(response);
     const unreadable = (error as { readonly status?: unknown } | null)?.status === 400;
-    const shown = unreadable ? refuse('INPUT_INVALID', 'The path has an invalid percent encoding.') : error;
+    const shown = unreadable ? opsError('INPUT_INVALID', 'The path has an invalid percent encoding.') : error;
     const answer = toErrorAnswer(deps, exchange, shown);
     send(response, answer);
     deps.observe.requestAnswered(exchange, answer.status);

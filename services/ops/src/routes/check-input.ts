@@ -2,7 +2,7 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.
 import ajvFormats from 'ajv-formats';
 import type { Request } from 'express';
 import type { OpsRoute } from '@opentill/contracts/ops/route';
-import { refuse } from '../ops-error.ts';
+import { opsError } from '../ops-error.ts';
 
 export type CheckInput = (request: Request) => Readonly<Record<string, unknown>>;
 
@@ -37,7 +37,7 @@ export function createCheckInput(route: OpsRoute): CheckInput {
       ...(body === undefined ? {} : validated(body, bodyOf(request), 'body', problems)),
       ...validated(params, { ...request.params }, 'path', problems),
     };
-    if (problems.length > 0) throw refuse('INPUT_INVALID', `${problems.slice(0, 10).join('; ')}.`);
+    if (problems.length > 0) throw opsError('INPUT_INVALID', `${problems.slice(0, 10).join('; ')}.`);
     return given;
   };
 }
@@ -82,9 +82,9 @@ function bodyOf(request: Request): Record<string, unknown> {
       request.headers['transfer-encoding'] !== undefined ||
       Number(request.headers['content-length'] ?? 0) > 0;
     if (!hasBody) return {};
-    throw refuse('MEDIA_TYPE_UNSUPPORTED', 'Send the body as application/json.');
+    throw opsError('MEDIA_TYPE_UNSUPPORTED', 'Send the body as application/json.');
   }
   if (typeof body === 'object' && body !== null && !Array.isArray(body))
     return body as Record<string, unknown>;
-  throw refuse('BODY_INVALID', 'The body must be a JSON object.');
+  throw opsError('BODY_INVALID', 'The body must be a JSON object.');
 }

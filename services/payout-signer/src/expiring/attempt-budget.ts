@@ -1,6 +1,6 @@
 import type { TokenContract } from '@opentill/chain/transfer';
 import type { PaymentIntent } from '@opentill/chain/wallet-sender';
-import type { FeeElsewhere, OpenAttempt } from './store/attempt-facts.ts';
+import type { OtherFee, OpenAttempt } from './store/attempt-facts.ts';
 
 export interface AttemptBudget {
   /** Deducts the payment and its cost if both are covered. Otherwise deducts neither and returns what is missing. */
@@ -26,12 +26,12 @@ export interface AttemptFunds {
 export function createAttemptBudget(
   { block, amounts, allowanceBaseUnits, scattered }: AttemptFunds,
   attempts: readonly OpenAttempt[],
-  feesElsewhere: readonly FeeElsewhere[],
+  otherFees: readonly OtherFee[],
 ): AttemptBudget {
   const left = new Map(
     [...amounts].map(([contract, amount]) => [contract, amount - (scattered.get(contract) ?? 0n)]),
   );
-  const others = new Map(feesElsewhere.map(({ txHash, baseUnits }) => [txHash, baseUnits]));
+  const others = new Map(otherFees.map(({ txHash, baseUnits }) => [txHash, baseUnits]));
   let fees = [...others.values()].reduce((sum, fee) => sum + fee, 0n);
   let allowance = allowanceBaseUnits;
   const amountOf = (contract: TokenContract | null): bigint => left.get(contract) ?? 0n;

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { ExpiringView } from './store/attempt-store.ts';
 import type { ExpiringContext } from './pass-deps.ts';
 import type { MarkOfSends } from './send-mark.ts';
-import { watchForgotten } from './check-send-mark.ts';
+import { checkSendMark } from './check-send-mark.ts';
 
 const OVER_MS = 50_000;
 
@@ -18,7 +18,7 @@ async function watch(
     observe: { restored: () => undefined },
   } as unknown as ExpiringContext;
   const view = { cursor, lastUniqueMs, releasedMark } as unknown as ExpiringView;
-  return { pausedBy: await watchForgotten(context, view), halts };
+  return { pausedBy: await checkSendMark(context, view), halts };
 }
 
 const CONTINUES = { pausedBy: undefined, halts: [] };

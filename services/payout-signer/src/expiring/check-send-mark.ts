@@ -9,7 +9,7 @@ import type { MarkOfSends } from './send-mark.ts';
  * release, the wallet waits until the chain's final time is past everything that was sent. Returns the obstacle that
  * stops the wallet in addition to a halt.
  */
-export async function watchForgotten(
+export async function checkSendMark(
   { mark, store, lease, observe, key }: Pick<ExpiringContext, 'mark' | 'store' | 'lease' | 'observe' | 'key'>,
   view: Pick<ExpiringView, 'cursor' | 'lastUniqueMs' | 'releasedMark'>,
 ): Promise<Obstacle | undefined> {

@@ -18,7 +18,7 @@ export function isBehind({ cursor }: ExpiringView, headMs: number): boolean {
 }
 
 /** By epochs: from the epoch that the own scan verified. undefined while that epoch is unknown or behind the node's. */
-export async function chooseEnd(
+export async function chooseExpiry(
   { sender, signal }: ExpiringContext,
   { cursor }: ExpiringView,
   headMs: number,

@@ -5,7 +5,7 @@ import type { ExpiringPassDeps, ExpiringTiming } from './pass-deps.ts';
 import { NO_SEND_MARK, openSendMark } from './send-mark.ts';
 import { createAttemptStore } from './store/create-store.ts';
 import { readState } from './store/read-view.ts';
-import { watchForgotten } from './check-send-mark.ts';
+import { checkSendMark } from './check-send-mark.ts';
 
 export interface ExpiringDriverDeps extends ExpiringPassDeps, DrivingDeps {}
 
@@ -34,7 +34,7 @@ export function openExpiringDriver(
     ...(isHotWallet && {
       watchSent: async (lease) => {
         const state = await readState(db, key);
-        return (await watchForgotten({ key, mark, store, observe, lease }, state)) === 'CHAIN_AHEAD';
+        return (await checkSendMark({ key, mark, store, observe, lease }, state)) === 'CHAIN_AHEAD';
       },
     }),
     timing: { ...timing, resendMaxMs: Math.min(timing.resendMaxMs, RESEND_MAX_MS) },

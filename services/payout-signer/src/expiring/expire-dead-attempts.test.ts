@@ -20,18 +20,18 @@ async function pass(
   seen = view,
   onUnrecorded: (hashes: readonly string[]) => unknown = () => undefined,
 ) {
-  const buried: string[] = [];
+  const provenDead: string[] = [];
   const waiting: string[] = [];
   const asked: (readonly string[])[] = [];
   const context = {
     key: { chain: 'TRON_TEST', wallet: 'w' },
     monotonicMs: () => 0,
     rules: { policy: { maxAttemptsWithoutDecision: 2 } },
-    memory: { burials: createObstaclePauses() },
+    memory: { deathProofPauses: createObstaclePauses() },
     signal: new AbortController().signal,
     observe: {
       unrecorded: (_: unknown, hashes: readonly string[]) => onUnrecorded(hashes),
-      buried: () => undefined,
+      provenDead: () => undefined,
       forged: () => undefined,
       unproven: (_: unknown, unproven: readonly { readonly txHash: string }[]) =>
         unproven.forEach(({ txHash }) => waiting.push(txHash)),
@@ -39,8 +39,8 @@ async function pass(
     store: {
       readRaw: (hashes: readonly TxHash[]) =>
         Promise.resolve(new Map(hashes.map((txHash) => [txHash, new Uint8Array(1)]))),
-      bury: (_: unknown, hashes: readonly string[]) =>
-        Promise.resolve((buried.push(...hashes), { dead: hashes, waiting: [] })),
+      markDead: (_: unknown, hashes: readonly string[]) =>
+        Promise.resolve((provenDead.push(...hashes), { dead: hashes, waiting: [] })),
     },
     sender: {
       differenceOf: () => undefined,
@@ -53,38 +53,38 @@ async function pass(
     },
   } as unknown as ExpiringContext;
   const outcome = await expireDeadAttempts(context, seen).catch((error: Error) => error.message);
-  return { outcome, buried: buried.toSorted(), waiting: waiting.toSorted(), asked: asked.length };
+  return { outcome, provenDead: provenDead.toSorted(), waiting: waiting.toSorted(), asked: asked.length };
 }
 
 test('searches all overdue attempts at once', async () => {
   expect(await pass(() => undefined)).toMatchObject({
     outcome: true,
     asked: 1,
-    buried: attempts.map(({ txHash }) => txHash),
+    provenDead: attempts.map(({ txHash }) => txHash),
   });
 });
 
 test('expires the other attempts when nodes disagree on one', async () => {
   for (const { txHash: bad } of attempts) {
-    const { outcome, buried, waiting, asked } = await pass((hashes) =>
+    const { outcome, provenDead, waiting, asked } = await pass((hashes) =>
       hashes.includes(bad) ? readerError('INCONSISTENT_ANSWER', 'the blocks are not linked') : undefined,
     );
-    expect({ waiting, outcome, buried }).toEqual({
+    expect({ waiting, outcome, provenDead }).toEqual({
       waiting: [bad],
       outcome: true,
-      buried: attempts.map(({ txHash }) => txHash).filter((txHash) => txHash !== bad),
+      provenDead: attempts.map(({ txHash }) => txHash).filter((txHash) => txHash !== bad),
     });
     expect(asked).toBeLessThanOrEqual(8);
   }
 });
 
 test('expires the other attempts when nodes have pruned the blocks of one', async () => {
-  const { outcome, buried } = await pass((hashes) =>
+  const { outcome, provenDead } = await pass((hashes) =>
     hashes.includes('tx-0') ? readerError('BLOCK_NOT_FOUND', 'not kept') : undefined,
   );
-  expect({ outcome, buried }).toEqual({
+  expect({ outcome, provenDead }).toEqual({
     outcome: true,
-    buried: attempts.slice(1).map(({ txHash }) => txHash),
+    provenDead: attempts.slice(1).map(({ txHash }) => txHash),
   });
 });
 
@@ -94,13 +94,13 @@ test('reports attempts that the own scan read in a verified block, and skips the
     ...view,
     attempts: attempts.map((one, place) => ({ ...one, hasLanded: place < 3 })),
   } as unknown as ExpiringView;
-  const { buried } = await pass(
+  const { provenDead } = await pass(
     () => undefined,
     landed,
     (hashes) => reported.push(...hashes),
   );
   expect(reported).toEqual(['tx-0', 'tx-1', 'tx-2']);
-  expect(buried).toEqual(attempts.slice(3).map(({ txHash }) => txHash));
+  expect(provenDead).toEqual(attempts.slice(3).map(({ txHash }) => txHash));
 });
 
 test('asks an unavailable node once and reports all attempts as unproven', async () => {
@@ -108,7 +108,7 @@ test('asks an unavailable node once and reports all attempts as unproven', async
   expect(away).toEqual({
     outcome: 'away',
     asked: 1,
-    buried: [],
+    provenDead: [],
     waiting: attempts.map(({ txHash }) => txHash),
   });
 });
@@ -119,7 +119,7 @@ test('asks no node while the own scan does not prove the absence', async () => {
     attempts: attempts.map((one, place) => ({ ...one, ...(place < 3 && { unprovenBecause: 'a gap' }) })),
   } as unknown as ExpiringView;
   const asked: string[] = [];
-  const { buried, waiting } = await pass((hashes) => void asked.push(...hashes), unproven);
+  const { provenDead, waiting } = await pass((hashes) => void asked.push(...hashes), unproven);
   expect(waiting).toEqual(['tx-0', 'tx-1', 'tx-2']);
-  expect([buried, asked.toSorted()]).toEqual([attempts.slice(3).map(({ txHash }) => txHash), buried]);
+  expect([provenDead, asked.toSorted()]).toEqual([attempts.slice(3).map(({ txHash }) => txHash), provenDead]);
 });

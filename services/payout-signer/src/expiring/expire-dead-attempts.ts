@@ -20,9 +20,9 @@ export async function expireDeadAttempts(context: ExpiringContext, view: Expirin
   const { memory, monotonicMs, observe, key, signal } = context;
   const nowMs = monotonicMs();
   const over = await verifyStoredBytes(context, overdue(view));
-  const first = together(over.filter(({ txHash }) => memory.burials.isDue(txHash, nowMs)));
+  const first = together(over.filter(({ txHash }) => memory.deathProofPauses.isDue(txHash, nowMs)));
   // Backs off until it is proven, so that not every pass asks the nodes.
-  for (const { txHash } of first) memory.burials.put(txHash, nowMs);
+  for (const { txHash } of first) memory.deathProofPauses.put(txHash, nowMs);
   const landed = first.filter(({ hasLanded }) => hasLanded).map(({ txHash }) => txHash);
   if (landed.length > 0) observe.unrecorded(key, landed);
   for (const attempt of first) {
@@ -77,17 +77,17 @@ async function expireAbsent(
   if (found.size > 0) observe.unrecorded(key, [...found]);
   const absent = hashes.filter((txHash) => !found.has(txHash));
   const { maxAttemptsWithoutDecision } = rules.policy;
-  const { dead: buried, waiting } =
+  const { dead: provenDead, waiting } =
     absent.length === 0
       ? { dead: [], waiting: [] }
-      : await store.bury(lease, absent, end[1], maxAttemptsWithoutDecision);
-  for (const txHash of buried) memory.burials.forget(txHash);
-  observe.buried(
+      : await store.markDead(lease, absent, end[1], maxAttemptsWithoutDecision);
+  for (const txHash of provenDead) memory.deathProofPauses.forget(txHash);
+  observe.provenDead(
     key,
-    due.filter(({ txHash }) => buried.includes(txHash)),
+    due.filter(({ txHash }) => provenDead.includes(txHash)),
   );
-  for (const orderPk of waiting) observe.hindered(key, orderPk, 'NEEDS_DECISION');
-  return buried.length > 0;
+  for (const orderPk of waiting) observe.blocked(key, orderPk, 'NEEDS_DECISION');
+  return provenDead.length > 0;
 }
 
 function together(attempts: readonly OpenAttempt[]): readonly OpenAttempt[] {

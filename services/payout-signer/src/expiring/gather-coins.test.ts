@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { TxHash } from '@opentill/chain/transfer';
 import type { ExpiringView, OpenGathering } from './store/attempt-store.ts';
-import type { FeeElsewhere } from './store/attempt-facts.ts';
-import { gatherScattered } from './gather-coins.ts';
+import type { OtherFee } from './store/attempt-facts.ts';
+import { gatherCoins } from './gather-coins.ts';
 import type { ExpiringContext } from './pass-deps.ts';
 
 const NOW = new Date('2026-11-22T00:00:00Z');
@@ -15,7 +15,7 @@ interface Given {
   readonly heldSymbols?: readonly string[];
   readonly isHaltedMeanwhile?: boolean;
   readonly coin?: bigint;
-  readonly fees?: readonly [readonly FeeElsewhere[], readonly FeeElsewhere[]];
+  readonly fees?: readonly [readonly OtherFee[], readonly OtherFee[]];
   readonly scattered?: ReadonlyMap<string | null, bigint>;
   readonly open?: readonly OpenGathering[];
 }
@@ -31,7 +31,7 @@ async function gather({ coin = FEE, scattered = new Map([['usdt', 5n]]), ...give
     cursor: { seen: block, verified: block, epoch: 1 },
     attempts: [],
     unsigned: [],
-    feesElsewhere: feesThen,
+    otherFees: feesThen,
   } as unknown as ExpiringView;
   const context = {
     key: { chain: 'SUI_TEST', wallet: 'hot' },
@@ -92,7 +92,7 @@ async function gather({ coin = FEE, scattered = new Map([['usdt', 5n]]), ...give
       },
     },
   } as unknown as ExpiringContext;
-  await gatherScattered(context, () => Promise.resolve(view), undefined);
+  await gatherCoins(context, () => Promise.resolve(view), undefined);
   return did;
 }
 

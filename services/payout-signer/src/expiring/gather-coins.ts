@@ -3,10 +3,10 @@ import { contractIn } from '@opentill/chain/parse-contract';
 import type { TokenContract } from '@opentill/chain/transfer';
 import type { Obstacle } from '../payouts/payout-facts.ts';
 import { createAttemptBudget, type AttemptFunds } from './attempt-budget.ts';
-import type { FeeElsewhere } from './store/attempt-facts.ts';
+import type { OtherFee } from './store/attempt-facts.ts';
 import type { ExpiringView, OpenGathering } from './store/attempt-store.ts';
 import type { ExpiringContext } from './pass-deps.ts';
-import { chooseEnd, isBehind } from './choose-expiry.ts';
+import { chooseExpiry, isBehind } from './choose-expiry.ts';
 
 /** Each gathering under way adds to the requests to nodes and reserves a fee. */
 const OPEN_MAX = 8;
@@ -18,11 +18,11 @@ const LANDS_WITHIN_MS = 1_800_000;
  * first, because it pays the fees of the others. One transaction at a time per asset, and none of an asset on hold.
  *
  * No payment depends on a gathering. Each one is stored before it is sent, or the scanner would report it as foreign.
- * @param look reads the current view: this pass may have spent coin since the last one
+ * @param readView reads the current view: this pass may have spent coin since the last one
  */
-export async function gatherScattered(
+export async function gatherCoins(
   context: ExpiringContext,
-  look: () => Promise<ExpiringView>,
+  readView: () => Promise<ExpiringView>,
   pausedBy: Obstacle | undefined,
 ): Promise<void> {
   const { sender, key, rules, memory, timing, monotonicMs, store, signal } = context;
@@ -31,7 +31,7 @@ export async function gatherScattered(
   const isDue = timing.balancesEveryMs !== 'NEVER' && nowMs - memory.gatheredAtMs >= timing.balancesEveryMs;
   if (gatherer === undefined || !isDue) return;
   memory.gatheredAtMs = nowMs;
-  const view = await look();
+  const view = await readView();
   const open = await store.openGatherings();
   // Sent even while the wallet is halted: they may have been sent before.
   await sendAgain(context, open);
@@ -53,14 +53,14 @@ export async function gatherScattered(
   });
   const headMs = block.timeSeconds * 1_000;
   if (due.length === 0 || isBehind(view, headMs)) return;
-  const end = await chooseEnd(context, view, headMs);
+  const end = await chooseExpiry(context, view, headMs);
   if (end === undefined) return;
   const { height, hash } = view.cursor.verified;
   for (const [place, { contract, heldAs }] of due.slice(0, room).entries()) {
     const validity = { ...end, reference: { height, hash }, uniqueMs: view.now.getTime() + place };
     const gathering = await gatherer.signGathering(key.wallet, contract, validity, { signal });
     if (gathering === undefined) continue;
-    const isAffordable = (feesNow: readonly FeeElsewhere[]): boolean =>
+    const isAffordable = (feesNow: readonly OtherFee[]): boolean =>
       bringsItsFee(gathering) || hasFeeFor(gathering, view, funds, feesNow);
     const held = heldAs === undefined ? gathering : { ...gathering, heldAs };
     if (!(await store.saveGathering(context.lease, held, end.epochs?.last, isAffordable))) return;
@@ -76,11 +76,11 @@ function bringsItsFee({ contract, amountBaseUnits, feeLimitBaseUnits }: Gatherin
 /** False if this fee would leave too little coin for transactions that are already signed. */
 function hasFeeFor(
   { feeLimitBaseUnits }: Gathering,
-  { attempts, feesElsewhere }: ExpiringView,
+  { attempts, otherFees }: ExpiringView,
   funds: AttemptFunds,
-  feesNow: readonly FeeElsewhere[],
+  feesNow: readonly OtherFee[],
 ): boolean {
-  const budget = createAttemptBudget(funds, attempts, [...feesElsewhere, ...feesNow]);
+  const budget = createAttemptBudget(funds, attempts, [...otherFees, ...feesNow]);
   return budget.hasFee(feeLimitBaseUnits);
 }
 

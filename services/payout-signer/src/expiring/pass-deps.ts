@@ -38,7 +38,7 @@ export interface ExpiringMemory extends RequestPage {
   readonly sends: Map<TxHash, { readonly times: number; readonly atMs: number }>;
   readonly pauses: ObstaclePauses;
   /** Back-off of attempts without proof of death, so that not every pass asks nodes for every block. */
-  readonly burials: ObstaclePauses;
+  readonly deathProofPauses: ObstaclePauses;
   balancesAtMs: number;
   gatheredAtMs: number;
 }

@@ -10,12 +10,12 @@ import type { Obstacle } from '../payouts/payout-facts.ts';
 import { inFlight } from './store/attempt-facts.ts';
 import type { ExpiringView } from './store/attempt-store.ts';
 import { expireDeadAttempts } from './expire-dead-attempts.ts';
-import { gatherScattered } from './gather-coins.ts';
+import { gatherCoins } from './gather-coins.ts';
 import type { ExpiringContext, ExpiringMemory, ExpiringPassDeps } from './pass-deps.ts';
 import { chooseSends, forgetSettled, sendStored } from './send-attempts.ts';
 import { signAttempts } from './sign-attempts.ts';
 import { watchForeign } from './watch-foreign.ts';
-import { watchForgotten } from './check-send-mark.ts';
+import { checkSendMark } from './check-send-mark.ts';
 
 const LIMITS = { requested: 200, unsigned: 200 } as const;
 const SENDS_AT_ONCE = 256;
@@ -24,7 +24,7 @@ export function createExpiringPass(deps: ExpiringPassDeps): Pass {
   const memory: ExpiringMemory = {
     sends: new Map(),
     pauses: createObstaclePauses(),
-    burials: createObstaclePauses(),
+    deathProofPauses: createObstaclePauses(),
     requestedAfter: undefined,
     isFirstRound: true,
     balancesAtMs: Number.NEGATIVE_INFINITY,
@@ -45,7 +45,7 @@ async function runPass(
   const view = await haltForForeign(context, await readAndApplyUpdates(context));
   forgetSettled(memory, view.attempts);
   const unmined = inFlight(view.attempts);
-  observe.looked(key, view, { count: unmined.length, oldestSignedAt: unmined[0]?.signedAt });
+  observe.viewRead(key, view, { count: unmined.length, oldestSignedAt: unmined[0]?.signedAt });
   observe.stillInFlight(
     key,
     unmined.map(({ txHash }) => txHash),
@@ -54,16 +54,16 @@ async function runPass(
   await runStep(context, 'send', () => resend(context, view));
   if (sendsOnly) return undefined;
   // Before a payout becomes unsigned and may expire: checks that the database knows everything that was sent.
-  const pausedBy = await stopForClocks(context, await watchForgotten(context, view));
-  const buried = await runStep(context, 'bury', () => expireDeadAttempts(context, view));
+  const pausedBy = await stopForClocks(context, await checkSendMark(context, view));
+  const provenDead = await runStep(context, 'expire dead attempts', () => expireDeadAttempts(context, view));
   // Payouts of dead attempts are unsigned again.
-  const after = buried === true ? await look(context) : view;
+  const after = provenDead === true ? await readView(context) : view;
   await runStep(context, 'decisions', () => settleDecisions(context, after));
   const signed = await runStep(context, 'sign', () => admitAndSign(context, after, pausedBy));
   await runStep(context, 'balances', () => watchBalances(context));
   await runStep(context, 'block keys', () => watchBlockKeys(context));
-  await runStep(context, 'gather', () => gatherScattered(context, () => look(context), pausedBy));
-  return signed === 'more' || buried === true ? 'again' : undefined;
+  await runStep(context, 'gather', () => gatherCoins(context, () => readView(context), pausedBy));
+  return signed === 'more' || provenDead === true ? 'again' : undefined;
 }
 
 async function watchBlockKeys({ sender, observe, key, signal }: ExpiringContext): Promise<void> {
@@ -72,23 +72,23 @@ async function watchBlockKeys({ sender, observe, key, signal }: ExpiringContext)
 }
 
 async function haltForForeign(context: ExpiringContext, view: ExpiringView): Promise<ExpiringView> {
-  return (await watchForeign(context, view)) ? look(context) : view;
+  return (await watchForeign(context, view)) ? readView(context) : view;
 }
 
 async function readAndApplyUpdates(context: ExpiringContext): Promise<ExpiringView> {
   const { store, lease, observe, key } = context;
-  const view = await look(context);
-  const taken = await store.takeIn(lease, view);
+  const view = await readView(context);
+  const taken = await store.applyExternalUpdates(lease, view);
   if (taken === undefined) return view;
   if (taken.vetoedOrderPks.length > 0) context.onCommitted();
-  observe.attemptsTakenIn(key, taken);
-  return look(context);
+  observe.attemptUpdatesApplied(key, taken);
+  return readView(context);
 }
 
-function look({ store, memory, rules }: ExpiringContext): Promise<ExpiringView> {
+function readView({ store, memory, rules }: ExpiringContext): Promise<ExpiringView> {
   const { approvers, approvalWaitMs } = rules.policy;
   const paging = { after: memory.requestedAfter, everyWaiting: memory.isFirstRound };
-  return store.look({ ...LIMITS, ...paging, approvers, approvalWaitMs });
+  return store.readView({ ...LIMITS, ...paging, approvers, approvalWaitMs });
 }
 
 function resend(context: ExpiringContext, view: ExpiringView): Promise<void> {
@@ -115,7 +115,7 @@ async function admitAndSign(
   });
   const turned = nextRequestPage(memory, before, authorised);
   if (authorised === 'WRITTEN') spent.forget();
-  const view = authorised === 'WRITTEN' ? await look(context) : before;
+  const view = authorised === 'WRITTEN' ? await readView(context) : before;
   const signed = view.unsigned.length === 0 ? 0 : await signAttempts(context, view, pausedBy, spent.read);
   return signed > 0 || turned || authorised === 'WRITTEN' ? 'more' : 'done';
 }

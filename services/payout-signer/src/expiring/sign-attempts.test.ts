@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { TxHash } from '@opentill/chain/transfer';
-import type { FeeElsewhere } from './store/attempt-facts.ts';
-import type { Besides, SignedPayment } from './store/attempt-store.ts';
+import type { OtherFee } from './store/attempt-facts.ts';
+import type { CommitFacts, SignedPayment } from './store/attempt-store.ts';
 import { signAttempts } from './sign-attempts.ts';
 
 const NOW = new Date('2026-11-22T00:00:00Z');
@@ -17,7 +17,7 @@ interface Given {
 /** Signs three payouts that cost 10 each. Returns the stored payouts and obstacles. */
 async function sign(
   coin: bigint,
-  [feesThen, feesNow]: readonly [readonly FeeElsewhere[], readonly FeeElsewhere[]],
+  [feesThen, feesNow]: readonly [readonly OtherFee[], readonly OtherFee[]],
   { sponsor, halted: [haltedThen, haltedNow] = [[], []], cost = COST }: Given = {},
 ): Promise<readonly string[]> {
   const payouts = ['a', 'b', 'c'].map((orderPk) => ({
@@ -39,7 +39,7 @@ async function sign(
     heldSymbols: new Set(),
     attempts: [],
     unsigned: payouts,
-    feesElsewhere: feesThen,
+    otherFees: feesThen,
     haltedWallets: new Set(haltedThen),
     lastUniqueMs: null,
   };
@@ -56,7 +56,7 @@ async function sign(
     },
     mark: { read: () => Promise.resolve(undefined), raise: () => Promise.resolve() },
     observe: {
-      hindered: () => undefined,
+      blocked: () => undefined,
       attemptsSigned: () => undefined,
       sent: () => undefined,
     },
@@ -76,11 +76,11 @@ async function sign(
       saveSigned(
         _: unknown,
         made: readonly SignedPayment[],
-        chooseRefused: (b: Besides) => readonly string[],
+        chooseRefused: (b: CommitFacts) => readonly string[],
       ) {
         const orderPks = chooseRefused({
           spent: [],
-          feesElsewhere: feesNow,
+          otherFees: feesNow,
           haltedWallets: new Set(haltedNow) as never,
         });
         if (orderPks.length > 0) return Promise.resolve({ kind: 'GONE', orderPks });
@@ -115,7 +115,7 @@ async function sign(
 }
 
 test('leaves fees to transactions signed since the view, even when theirs ended', async () => {
-  const fee = (name: string): FeeElsewhere => ({ txHash: name as TxHash, baseUnits: COST });
+  const fee = (name: string): OtherFee => ({ txHash: name as TxHash, baseUnits: COST });
   const [old, fresh] = [fee('old'), fee('fresh')];
   expect(await sign(30n, [[], []])).toEqual(['a', 'b', 'c']);
   expect(await sign(30n, [[], [fresh]])).toEqual(['a', 'b']);

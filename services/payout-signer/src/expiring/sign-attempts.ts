@@ -2,7 +2,7 @@ import type { Address } from '@opentill/chain/address-codec';
 import type { Funding, Validity } from '@opentill/chain/expiring-sender';
 import type { TokenContract } from '@opentill/chain/transfer';
 import type { BlockedPayout, Obstacle, SpentRow, UnsignedPayout } from '../payouts/payout-facts.ts';
-import { hasBoundedFee, isFeeWithin } from '../policy/fee-bounds.ts';
+import { hasBoundedFee, isFeeWithinBounds } from '../policy/fee-bounds.ts';
 import { chooseRefused, recheckPolicy, needsDecision } from '../policy/recheck-policy.ts';
 import {
   chooseDue,
@@ -15,11 +15,11 @@ import {
 } from '../wallet/due-payouts.ts';
 import { tryRead } from '../wallet/try-read.ts';
 import { createAttemptBudget, type AttemptFunds } from './attempt-budget.ts';
-import { chooseEnd, isBehind } from './choose-expiry.ts';
+import { chooseExpiry, isBehind } from './choose-expiry.ts';
 import type { ExpiringContext } from './pass-deps.ts';
 import { sendStored } from './send-attempts.ts';
 import { inFlight, type End } from './store/attempt-facts.ts';
-import type { Besides, ExpiringView, SignedPayment } from './store/attempt-store.ts';
+import type { CommitFacts, ExpiringView, SignedPayment } from './store/attempt-store.ts';
 
 interface Ready extends DuePayment {
   readonly feeLimitBaseUnits: bigint;
@@ -50,11 +50,11 @@ export async function signAttempts(
   const { allowed, refused } = recheckPolicy(due, await spent(), context.rules, view);
   await blockPayouts(context, refused);
   if (allowed.length === 0) return 0;
-  const { ready, hindered, funds } = await prepare(context, view, allowed);
-  await blockPayouts(context, hindered);
+  const { ready, blocked, funds } = await prepare(context, view, allowed);
+  await blockPayouts(context, blocked);
   if (funds === undefined || ready.length === 0) return 0;
   const headMs = Math.max(funds.block.timeSeconds * 1_000, view.cursor?.seen.timeMs ?? 0);
-  const end = isBehind(view, headMs) ? undefined : await chooseEnd(context, view, headMs);
+  const end = isBehind(view, headMs) ? undefined : await chooseExpiry(context, view, headMs);
   if (end === undefined) {
     const payouts = ready.map(({ payout }) => payout);
     await blockAllPayouts(context, payouts, 'CHAIN_BEHIND');
@@ -76,13 +76,13 @@ async function prepare(
   due: readonly UnsignedPayout[],
 ): Promise<{
   readonly ready: readonly Ready[];
-  readonly hindered: readonly BlockedPayout[];
+  readonly blocked: readonly BlockedPayout[];
   readonly funds: Funds | undefined;
 }> {
   const { sender, key, rules, signal, observe } = context;
-  const { payments, hindered: mismatched } = intentsOf(due, rules);
-  if (payments.length === 0) return { ready: [], hindered: mismatched, funds: undefined };
-  const hindered = [...mismatched];
+  const { payments, blocked: mismatched } = intentsOf(due, rules);
+  if (payments.length === 0) return { ready: [], blocked: mismatched, funds: undefined };
+  const blocked = [...mismatched];
   const contracts = new Set<TokenContract | null>([null, ...payments.map(({ intent }) => intent.contract)]);
   const [funds, answers] = await Promise.all([
     sender.balances(key.wallet, [...contracts], { signal }),
@@ -97,12 +97,12 @@ async function prepare(
     funds,
   );
   const isPayerHalted = findHaltedPayer(context, view.haltedWallets);
-  const budget = createAttemptBudget(funds, view.attempts, view.feesElsewhere);
+  const budget = createAttemptBudget(funds, view.attempts, view.otherFees);
   const ready = payments.flatMap(({ payout, intent }, place): Ready[] => {
     const answer = answers[place];
     if (answer === undefined) return [];
     if (answer.kind === 'READY' && isPayerHalted(answer)) {
-      hindered.push({ payout, obstacle: 'HALTED' });
+      blocked.push({ payout, obstacle: 'HALTED' });
       return [];
     }
     // Missing money also makes the trial fail. It is the clearer obstacle, so it takes precedence.
@@ -111,10 +111,10 @@ async function prepare(
     if (isPayable && money === 'TAKEN') return [{ payout, intent, ...answer }];
     if (answer.kind === 'OBSTACLE') observe.wouldFail(key, payout.orderPk, answer.detail);
     const why = money ?? (answer.kind === 'OBSTACLE' ? answer.obstacle : 'FEES_ABOVE_CAP');
-    hindered.push({ payout, obstacle: why === 'TAKEN' ? 'UNCLEAR' : why });
+    blocked.push({ payout, obstacle: why === 'TAKEN' ? 'UNCLEAR' : why });
     return [];
   });
-  return { ready, hindered, funds };
+  return { ready, blocked, funds };
 }
 
 /** Counts fees that a sponsoring hot wallet pays (SUI), but not fees that the address's own allowance covers. */
@@ -129,7 +129,7 @@ async function boundFees(
   const allowance = sender.sponsorship === undefined ? allowanceBaseUnits : 0n;
   return (payout, costBaseUnits) => {
     const feeBaseUnits = costBaseUnits > allowance ? costBaseUnits - allowance : 0n;
-    return isFeeWithin(sweep, rules.network, payout, { workPrice, feeBaseUnits });
+    return isFeeWithinBounds(sweep, rules.network, payout, { workPrice, feeBaseUnits });
   };
 }
 
@@ -167,11 +167,11 @@ async function signAndSave(
  */
 function chooseUnpaid(
   context: ExpiringContext,
-  { attempts, feesElsewhere }: ExpiringView,
+  { attempts, otherFees }: ExpiringView,
   { ready, funds }: { readonly ready: readonly Ready[]; readonly funds: Funds },
-  now: Pick<Besides, 'feesElsewhere' | 'haltedWallets'>,
+  now: Pick<CommitFacts, 'otherFees' | 'haltedWallets'>,
 ): readonly string[] {
-  const budget = createAttemptBudget(funds, attempts, [...feesElsewhere, ...now.feesElsewhere]);
+  const budget = createAttemptBudget(funds, attempts, [...otherFees, ...now.otherFees]);
   const isPayerHalted = findHaltedPayer(context, now.haltedWallets);
   return ready.flatMap(({ payout, intent, costBaseUnits }) => {
     const isPaid = !isPayerHalted({ costBaseUnits }) && budget.take(intent, costBaseUnits) === 'TAKEN';

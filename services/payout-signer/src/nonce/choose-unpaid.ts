@@ -16,7 +16,7 @@ export async function chooseUnpaid(
   if (payouts.length === 0 || view.cursor === null) return new Set();
   const { verified } = view.cursor;
   const known = await store.transactionsOf(payouts.map(({ orderPk }) => orderPk));
-  const agreement = { neverAlone: true, signal };
+  const agreement = { requireTwoSources: true, signal };
   const count = await sender.countAt(key.wallet, verified, agreement);
   const { fates, disputed } = await reader.readFates(known, { ...agreement, atHeight: verified.height });
   const present = new Set<TxHash>([...fates.map(({ txHash }) => txHash), ...disputed]);

@@ -44,7 +44,7 @@ export interface PassDeps {
 /** State from pass to pass, for as long as the driver holds the lease. Losing it only costs time. */
 export interface PassMemory {
   readonly sends: SendMemory;
-  readonly vouches: Verifications;
+  readonly verifications: Verifications;
   readonly pauses: ObstaclePauses;
   /** Requested payouts are read from behind this one, while those before it wait. */
   requestedAfter: string | undefined;

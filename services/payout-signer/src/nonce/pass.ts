@@ -26,7 +26,7 @@ const SENDS_AT_ONCE = 256;
 export function createPass(deps: PassDeps): Pass {
   const memory: PassMemory = {
     sends: createSendMemory(),
-    vouches: new Map(),
+    verifications: new Map(),
     pauses: createObstaclePauses(),
     requestedAfter: undefined,
     suspicions: new Map(),
@@ -53,7 +53,7 @@ async function runPass(
   forgetSettled(memory.sends, view.nonces);
   const unmined = inFlight(view.nonces);
   const oldestSignedAt = unmined[0]?.attempts[0]?.signedAt;
-  observe.looked(key, view, { count: unmined.length, oldestSignedAt });
+  observe.viewRead(key, view, { count: unmined.length, oldestSignedAt });
 
   await runStep(context, 'send', () => resend(context, view));
   if (sendsOnly) return undefined;
@@ -67,23 +67,23 @@ async function runPass(
 async function readAndApplyUpdates(context: PassContext): Promise<WalletView> {
   const { store, lease, observe, key } = context;
   const view = await readVerified(context);
-  const taken = await store.takeIn(lease, view);
+  const taken = await store.applyExternalUpdates(lease, view);
   if (taken === undefined) return view;
   if (taken.vetoedOrderPks.length > 0) context.onCommitted();
-  observe.takenIn(key, taken);
+  observe.externalUpdatesApplied(key, taken);
   return readVerified(context);
 }
 
 async function readVerified(context: PassContext): Promise<WalletView> {
-  const view = await look(context);
+  const view = await readView(context);
   await verifySiblings(context, view.nonces);
   return { ...view, nonces: withVerifiedFates(context.memory, view.nonces) };
 }
 
-function look({ store, memory, rules }: PassContext): Promise<WalletView> {
+function readView({ store, memory, rules }: PassContext): Promise<WalletView> {
   const { approvers, approvalWaitMs } = rules.policy;
   const paging = { after: memory.requestedAfter, everyWaiting: memory.isFirstRound };
-  return store.look({ ...LIMITS, ...paging, approvers, approvalWaitMs });
+  return store.readView({ ...LIMITS, ...paging, approvers, approvalWaitMs });
 }
 
 function resend(context: PassContext, view: WalletView): Promise<void> {

@@ -1,6 +1,6 @@
 import type { FeePrices } from '@opentill/chain/wallet-sender';
 import { baseUnits } from '@opentill/domain/money';
-import { hasBoundedFee, isFeeWithin } from '../policy/fee-bounds.ts';
+import { hasBoundedFee, isFeeWithinBounds } from '../policy/fee-bounds.ts';
 import { chooseBumps, type Bump } from './next-sends.ts';
 import type { PassContext } from './pass-deps.ts';
 import type { SignedAttempt, WalletView } from './store/payout-store.ts';
@@ -81,7 +81,7 @@ export async function chooseWithin(
     const isBound = moved !== undefined && hasBoundedFee(moved);
     if (!isBound || (moved.movement?.kind !== 'SWEEP' && nonce < last)) return true;
     const fee = { workPrice: maxFeePerGas, feeBaseUnits: gasLimit * maxFeePerGas };
-    return isFeeWithin(sweep, rules.network, moved, fee);
+    return isFeeWithinBounds(sweep, rules.network, moved, fee);
   });
 }
 

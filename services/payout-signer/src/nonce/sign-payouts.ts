@@ -11,7 +11,7 @@ import {
 } from '../wallet/due-payouts.ts';
 import type { BlockedPayout, SpentRow, UnsignedPayout } from '../payouts/payout-facts.ts';
 import { chooseRefused, recheckPolicy } from '../policy/recheck-policy.ts';
-import { isFeeWithin } from '../policy/fee-bounds.ts';
+import { isFeeWithinBounds } from '../policy/fee-bounds.ts';
 import type { NonceGate } from './open-gate.ts';
 import type { PassContext } from './pass-deps.ts';
 import type { SignedAttempt, WalletView } from './store/payout-store.ts';
@@ -48,8 +48,8 @@ export async function signPayouts(
   await blockPayouts(context, refused);
   if (allowed.length === 0) return 0;
   const prices = await context.sender.currentPrices({ signal: context.signal });
-  const { ready, hindered } = await prepare(context, view, allowed, prices);
-  await blockPayouts(context, hindered);
+  const { ready, blocked } = await prepare(context, view, allowed, prices);
+  await blockPayouts(context, blocked);
   const signed = await signAndSave(context, view, gate, ready, prices);
   await sendStored(
     context,
@@ -87,11 +87,11 @@ async function prepare(
   view: WalletView,
   due: readonly UnsignedPayout[],
   prices: FeePrices,
-): Promise<{ readonly ready: readonly Ready[]; readonly hindered: readonly BlockedPayout[] }> {
+): Promise<{ readonly ready: readonly Ready[]; readonly blocked: readonly BlockedPayout[] }> {
   const { sender, key, rules, signal } = context;
-  const { payments, hindered: mismatched } = intentsOf(due, rules);
-  if (payments.length === 0) return { ready: [], hindered: mismatched };
-  const hindered = [...mismatched];
+  const { payments, blocked: mismatched } = intentsOf(due, rules);
+  if (payments.length === 0) return { ready: [], blocked: mismatched };
+  const blocked = [...mismatched];
   const contracts = new Set<TokenContract | null>([null, ...payments.map(({ intent }) => intent.contract)]);
   const [balances, answers] = await Promise.all([
     sender.balances(key.wallet, [...contracts], { signal }),
@@ -107,16 +107,16 @@ async function prepare(
     // Missing money also makes the trial fail. It is the clearer obstacle, so it takes precedence.
     const gasLimit = answer.kind === 'READY' ? answer.gasLimit : 0n;
     const fee = { workPrice: prices.maxFeePerGas, feeBaseUnits: gasLimit * prices.maxFeePerGas };
-    const isWithin = isFeeWithin(rules.policy.sweepsOf(key.chain)?.sweep, rules.network, payout, fee);
+    const isWithin = isFeeWithinBounds(rules.policy.sweepsOf(key.chain)?.sweep, rules.network, payout, fee);
     const money = answer.kind === 'READY' && isWithin ? budget.take(intent, gasLimit) : budget.lacks(intent);
     const why = answer.kind === 'OBSTACLE' ? answer.obstacle : 'FEES_ABOVE_CAP';
     const obstacle = money === 'TAKEN' ? undefined : (money ?? why);
     if (obstacle === undefined) return [{ payout, intent, gasLimit }];
     if (answer.kind === 'OBSTACLE') context.observe.wouldFail(key, payout.orderPk, answer.detail);
-    hindered.push({ payout, obstacle });
+    blocked.push({ payout, obstacle });
     return [];
   });
-  return { ready, hindered };
+  return { ready, blocked };
 }
 
 async function signAndSave(

@@ -7,11 +7,11 @@ const VERIFIED_AT_ONCE = 64;
 /** Rows that a third party inserted must not decide which attempt is newest, or whether one landed. */
 export async function verifySiblings(context: PassContext, nonces: readonly OpenNonce[]): Promise<void> {
   const { memory } = context;
-  forgetOthers(memory.vouches, nonces);
+  forgetOthers(memory.verifications, nonces);
   const unknown = nonces
     .filter(({ attempts }) => attempts.length > 1)
     .flatMap((nonce) => nonce.attempts.map((attempt) => ({ nonce, attempt })))
-    .filter(({ attempt }) => !memory.vouches.has(attempt.txHash))
+    .filter(({ attempt }) => !memory.verifications.has(attempt.txHash))
     .slice(0, VERIFIED_AT_ONCE);
   if (unknown.length > 0) await verifyAttempts(context, unknown);
   reportForged(context, nonces);
@@ -20,7 +20,7 @@ export async function verifySiblings(context: PassContext, nonces: readonly Open
 export function reportForged({ memory, observe, key }: PassContext, nonces: readonly OpenNonce[]): void {
   const forged = nonces.flatMap(({ nonce, attempts }) =>
     attempts.flatMap(({ txHash }) => {
-      const difference = memory.vouches.get(txHash);
+      const difference = memory.verifications.get(txHash);
       return difference === undefined ? [] : [`nonce ${nonce}, ${txHash}: ${difference}`];
     }),
   );
@@ -41,18 +41,18 @@ export async function verifyAttempts<T extends { readonly nonce: OpenNonce; read
       raw === undefined
         ? 'no bytes'
         : sender.differenceOf({ txHash, raw }, { wallet: key.wallet, nonce, terms, intent });
-    memory.vouches.set(txHash, difference);
+    memory.verifications.set(txHash, difference);
     return difference === undefined;
   });
 }
 
 /** Where all attempts are forged, they stay: bytes that became unreadable may still be sent. */
 export function withoutForged(
-  { vouches }: Pick<PassMemory, 'vouches'>,
+  { verifications }: Pick<PassMemory, 'verifications'>,
   nonces: readonly OpenNonce[],
 ): readonly OpenNonce[] {
   return nonces.map((nonce) => {
-    const attempts = nonce.attempts.filter(({ txHash }) => vouches.get(txHash) === undefined);
+    const attempts = nonce.attempts.filter(({ txHash }) => verifications.get(txHash) === undefined);
     return attempts.length === nonce.attempts.length || attempts.length === 0
       ? nonce
       : { ...nonce, attempts };
@@ -61,11 +61,11 @@ export function withoutForged(
 
 /** Where a nonce has several attempts, a row with the hash of some mined transaction must not use it up. */
 export function withVerifiedFates(
-  { vouches }: Pick<PassMemory, 'vouches'>,
+  { verifications }: Pick<PassMemory, 'verifications'>,
   nonces: readonly OpenNonce[],
 ): readonly OpenNonce[] {
   const isOurs = ({ txHash }: OwnAttempt): boolean =>
-    vouches.has(txHash) && vouches.get(txHash) === undefined;
+    verifications.has(txHash) && verifications.get(txHash) === undefined;
   return nonces.map((nonce) => {
     const { attempts } = nonce;
     if (attempts.length < 2 || attempts.every((attempt) => !attempt.isMined || isOurs(attempt))) return nonce;
@@ -77,7 +77,7 @@ export function withVerifiedFates(
   });
 }
 
-function forgetOthers(vouches: Verifications, nonces: readonly OpenNonce[]): void {
+function forgetOthers(verifications: Verifications, nonces: readonly OpenNonce[]): void {
   const waiting = new Set(nonces.flatMap(({ attempts }) => attempts.map(({ txHash }) => txHash)));
-  for (const txHash of vouches.keys()) if (!waiting.has(txHash)) vouches.delete(txHash);
+  for (const txHash of verifications.keys()) if (!waiting.has(txHash)) verifications.delete(txHash);
 }

@@ -23,7 +23,7 @@ export async function watchForeign(
   const suspects = chooseSuspects(view.nonces, chainCount, heights, memory.suspicions, view.now.getTime());
   if (suspects.length === 0 && chainCount <= nextNonce) return;
 
-  const count = await sender.countAt(key.wallet, cursor.verified, { neverAlone: true, signal });
+  const count = await sender.countAt(key.wallet, cursor.verified, { requireTwoSources: true, signal });
   const below = suspects.filter(({ nonce }) => nonce < count);
   const present = await findPresent(context, below, cursor.verified.height);
   const taken = below
@@ -47,6 +47,6 @@ async function findPresent(
     }),
   );
   if (own.length === 0) return new Set();
-  const { fates, disputed } = await reader.readFates(own, { atHeight, neverAlone: true, signal });
+  const { fates, disputed } = await reader.readFates(own, { atHeight, requireTwoSources: true, signal });
   return new Set([...fates.map(({ txHash }) => txHash), ...disputed]);
 }

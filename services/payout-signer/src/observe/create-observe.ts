@@ -40,8 +40,8 @@ function observePayouts({ logger, meters }: ObservabilityDeps) {
       for (const { orderPk, obstacle } of obstacles)
         logger.info('payout not authorised yet', { chain, orderPk, obstacle });
     },
-    hindered({ chain }, orderPk, obstacle) {
-      meters.hindered.inc({ chain, obstacle });
+    blocked({ chain }, orderPk, obstacle) {
+      meters.blocked.inc({ chain, obstacle });
       logger.warn('payout not signed yet', { chain, orderPk, obstacle });
     },
     wouldFail({ chain }, orderPk, detail) {
@@ -67,7 +67,7 @@ const GAP_ALARM_MS = 60_000;
 
 function observeNonces({ logger, meters, alarms }: ObservabilityDeps) {
   return {
-    takenIn({ chain }, { finalNonces, reopenedNonces, freedNonces, vetoedOrderPks }) {
+    externalUpdatesApplied({ chain }, { finalNonces, reopenedNonces, freedNonces, vetoedOrderPks }) {
       meters.final.inc({ chain }, finalNonces.length);
       if (reopenedNonces.length > 0)
         logger.warn('final transactions reorganised', { chain, nonces: reopenedNonces });
@@ -126,7 +126,7 @@ function observeNonces({ logger, meters, alarms }: ObservabilityDeps) {
 
 function observeWallet({ logger, meters, alarms }: ObservabilityDeps) {
   return {
-    looked(key, { now, halted, requested, unsigned }, { count, oldestSignedAt }) {
+    viewRead(key, { now, halted, requested, unsigned }, { count, oldestSignedAt }) {
       const { chain } = key;
       const ageMs = oldestSignedAt === undefined ? 0 : now.getTime() - oldestSignedAt.getTime();
       meters.inFlight.set({ chain }, count);
@@ -193,7 +193,7 @@ function observePasses({ logger, meters, alarms }: ObservabilityDeps) {
     },
     chainStopped(key, stop, marked) {
       const { chain } = key;
-      if (marked > 0) meters.hindered.inc({ chain, obstacle: 'CHAIN_HALTED' }, marked);
+      if (marked > 0) meters.blocked.inc({ chain, obstacle: 'CHAIN_HALTED' }, marked);
       alarms.set('chain-halted', key, stop === undefined ? undefined : chainStatusText(stop));
     },
     stepFailed(key, step, error) {

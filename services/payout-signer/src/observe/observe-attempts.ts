@@ -8,7 +8,7 @@ export function observeAttempts({ logger, meters, alarms }: ObservabilityDeps) {
   const { raise, stillInFlight, forget } = createLastingAlarms(alarms);
   return {
     stillInFlight,
-    attemptsTakenIn({ chain }, { settled, reopened, vetoedOrderPks }) {
+    attemptUpdatesApplied({ chain }, { settled, reopened, vetoedOrderPks }) {
       meters.final.inc({ chain }, settled.length);
       if (reopened.length > 0) logger.warn('final transactions reorganised', { chain, txHashes: reopened });
       for (const orderPk of vetoedOrderPks) logger.info('payout vetoed', { chain, orderPk });
@@ -20,7 +20,7 @@ export function observeAttempts({ logger, meters, alarms }: ObservabilityDeps) {
         logger.info('payout signed', { chain, orderPk, txHash, expiresMs: validity.expiresMs });
       }
     },
-    buried({ chain }, attempts) {
+    provenDead({ chain }, attempts) {
       meters.dead.inc({ chain }, attempts.length);
       for (const { txHash, orderPk } of attempts)
         logger.warn('payout attempt proven dead', {

@@ -30,14 +30,14 @@ beforeEach(() => {
 });
 
 /** The transactions are in flight and were signed ten seconds ago. */
-function look(
+function readView(
   observe: Observe,
   key: WalletKey,
   txHashes: readonly TxHash[],
   halted: string | null = null,
 ): void {
   const inFlight = { count: txHashes.length, oldestSignedAt: txHashes.length > 0 ? new Date(0) : undefined };
-  observe.looked(key, { requested: [], unsigned: [], halted, now: new Date(10_000) }, inFlight);
+  observe.viewRead(key, { requested: [], unsigned: [], halted, now: new Date(10_000) }, inFlight);
   observe.stillInFlight(key, txHashes);
 }
 
@@ -49,8 +49,8 @@ async function value(name: string, kind = ''): Promise<number | undefined> {
 const alarm = (kind: string) => value('opentill_signer_payout_alarm_bool', `kind="${kind}"`);
 
 test('does not overwrite hot wallet metrics with those of deposit addresses', async () => {
-  look(hot, HOT, [A, B], 'stolen key');
-  look(deposits, DEPOSIT, []);
+  readView(hot, HOT, [A, B], 'stolen key');
+  readView(deposits, DEPOSIT, []);
   expect(await alarm('halted')).toBe(1);
   expect(await value('opentill_signer_payouts_in_flight_count')).toBe(2);
   expect(await value('opentill_signer_payout_oldest_in_flight_seconds')).toBe(10);
@@ -74,9 +74,9 @@ test('ends the alarm about an unrecorded transaction when it is not in flight', 
   ] as const) {
     observe.unrecorded(key, [A]);
     observe.unrecorded(key, [B]);
-    look(observe, key, [B]);
+    readView(observe, key, [B]);
     expect(await alarm('unrecorded')).toBe(1);
-    look(observe, key, ['c' as TxHash]);
+    readView(observe, key, ['c' as TxHash]);
     expect(await alarm('unrecorded')).toBe(0);
   }
 });
@@ -84,12 +84,12 @@ test('ends the alarm about an unrecorded transaction when it is not in flight', 
 test('raises an alarm while answers do not prove the end of a transaction', async () => {
   const attempts = [{ txHash: A, orderPk: 'order' }];
   hot.unproven(HOT, attempts, readerError('RPC_UNAVAILABLE', 'away'));
-  look(hot, HOT, [A]);
+  readView(hot, HOT, [A]);
   expect(await alarm('unproven')).toBe(0);
   hot.unproven(HOT, attempts, readerError('INCONSISTENT_ANSWER', 'two sources give different blocks'));
-  look(hot, HOT, [A]);
+  readView(hot, HOT, [A]);
   expect(await alarm('unproven')).toBe(1);
-  look(hot, HOT, [B]);
+  readView(hot, HOT, [B]);
   expect(await alarm('unproven')).toBe(0);
 });
 

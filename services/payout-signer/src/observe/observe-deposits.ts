@@ -6,7 +6,7 @@ export function observeDeposits(observe: Observe): Observe {
   return {
     ...observe,
     foreignNonces: (key, nonces) => observe.depositUsed(key, nonces),
-    looked: ignore,
+    viewRead: ignore,
     leads: (key, isLeader) => (isLeader ? undefined : observe.ended(key)),
     balances: ignore,
     gaps: ignore,

@@ -12,7 +12,7 @@ import type {
   WalletKey,
 } from '../payouts/payout-facts.ts';
 
-export interface WalletLook {
+export interface MeasuredView {
   readonly now: Date;
   readonly halted: string | null;
   readonly requested: readonly unknown[];
@@ -36,7 +36,7 @@ export type SentPayment = PaidTransaction & { readonly txHash: TxHash };
 
 /** Logs and counts events. They contain no key and no signed bytes. */
 export interface Observe {
-  takenIn(
+  externalUpdatesApplied(
     key: WalletKey,
     taken: {
       readonly finalNonces: readonly number[];
@@ -45,7 +45,7 @@ export interface Observe {
       readonly vetoedOrderPks: readonly string[];
     },
   ): void;
-  attemptsTakenIn(
+  attemptUpdatesApplied(
     key: WalletKey,
     taken: {
       readonly settled: readonly TxHash[];
@@ -53,11 +53,11 @@ export interface Observe {
       readonly vetoedOrderPks: readonly string[];
     },
   ): void;
-  looked(key: WalletKey, look: WalletLook, inFlight: InFlight): void;
+  viewRead(key: WalletKey, readView: MeasuredView, inFlight: InFlight): void;
   /** In no block. Ends alarms about other transactions of the wallet. */
   stillInFlight(key: WalletKey, txHashes: readonly TxHash[]): void;
   authorised(key: WalletKey, decisions: AuthorisationDecisions): void;
-  hindered(key: WalletKey, orderPk: string, obstacle: Obstacle): void;
+  blocked(key: WalletKey, orderPk: string, obstacle: Obstacle): void;
   wouldFail(key: WalletKey, orderPk: string, detail: string): void;
   signed(key: WalletKey, attempts: readonly SignedWithNonce[]): void;
   attemptsSigned(
@@ -90,7 +90,7 @@ export interface Observe {
   feesAtCap(key: WalletKey, nonce: number | undefined): void;
   /** Transactions that our key did not sign as their rows describe, each with nonce and difference. */
   forged(key: WalletKey, transactions: readonly string[]): void;
-  buried(key: WalletKey, attempts: readonly SentPayment[]): void;
+  provenDead(key: WalletKey, attempts: readonly SentPayment[]): void;
   /** Overdue attempts without proof of death. Their payouts wait. */
   unproven(key: WalletKey, attempts: readonly SentPayment[], error: unknown): void;
   unrecorded(key: WalletKey, txHashes: readonly TxHash[]): void;

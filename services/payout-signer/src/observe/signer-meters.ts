@@ -10,7 +10,7 @@ interface Level<Label extends string> {
 export interface SignerMeters {
   readonly authorised: Count<'chain'>;
   readonly refused: Count<'chain' | 'reason'>;
-  readonly hindered: Count<'chain' | 'obstacle'>;
+  readonly blocked: Count<'chain' | 'obstacle'>;
   readonly signed: Count<'chain' | 'purpose'>;
   readonly sent: Count<'chain' | 'outcome'>;
   readonly firstSent: Count<'chain'>;
@@ -45,7 +45,7 @@ function createCounters(metrics: Metrics) {
       help: 'Payouts refused, by reason',
       labelNames: ['chain', 'reason'],
     }),
-    hindered: metrics.counter({
+    blocked: metrics.counter({
       name: 'opentill_signer_payouts_hindered_total',
       help: 'Tries to sign a payout that an obstacle prevented',
       labelNames: ['chain', 'obstacle'],

@@ -18,7 +18,7 @@ export interface Movement {
   /** Cost of its sweep, or of itself if it goes to cold storage: base units of native coin. null: unknown. */
   readonly plannedCostBaseUnits: bigint | null;
   /** Part of that cost that the sweep's other movements have paid, without failed ones. */
-  readonly paidBesidesBaseUnits: bigint;
+  readonly paidByOthersBaseUnits: bigint;
 }
 
 /** Unverified database content. */
@@ -48,7 +48,7 @@ export interface JudgedPayout extends PayoutFacts {
   readonly isReserved: boolean;
   /** It resembles a payment that a restored database does not know. */
   readonly mayBePaid: boolean;
-  readonly paysOurselves: boolean;
+  readonly paysOwnAddress: boolean;
   /** Past its expiry. Such a payout is only read while a known reason keeps it from expiring. */
   readonly isOverdue: boolean;
 }
@@ -133,7 +133,7 @@ export interface Authorisations {
   /** Their expiry clocks stop now. */
   readonly needApproval: readonly string[];
   /** Still waiting for approval after a new one arrived. */
-  readonly judgedAgain: readonly string[];
+  readonly stillNeedApproval: readonly string[];
   /** Need no more approval but are blocked by something else. From now on they are read with the blocked ones. */
   readonly heldBack: readonly string[];
   readonly refused: readonly { readonly orderPk: string; readonly reason: string }[];
@@ -160,7 +160,7 @@ export interface PayoutsView {
   readonly paidBy: readonly PaidByDecision[];
 }
 
-export interface LookOptions {
+export interface ViewOptions {
   readonly requested: number;
   readonly unsigned: number;
   /** Reads blocked requested payouts only from behind this order key. */
@@ -186,7 +186,7 @@ export interface AuthorisationDecisions {
   readonly authorised: readonly string[];
   readonly needApproval: readonly string[];
   /** Still waiting for approval after a new one arrived. */
-  readonly judgedAgain: readonly string[];
+  readonly stillNeedApproval: readonly string[];
   /** Need no more approval but are blocked by something else. They keep their place in the limits of the day. */
   readonly heldBack: readonly string[];
   readonly refused: readonly { readonly orderPk: string; readonly reason: string }[];
@@ -201,7 +201,7 @@ export interface BlockedPayout {
 }
 
 export interface FeePayer extends Pick<PayoutFacts, 'contract' | 'decimals' | 'amountBaseUnits'> {
-  readonly movement: Pick<Movement, 'kind' | 'plannedCostBaseUnits' | 'paidBesidesBaseUnits'> | null;
+  readonly movement: Pick<Movement, 'kind' | 'plannedCostBaseUnits' | 'paidByOthersBaseUnits'> | null;
 }
 
 /** CHAIN_AHEAD: forgotten transactions may have paid, so that the payouts must not expire. */

@@ -40,7 +40,7 @@ export function checkIntent(payout: PayoutFacts, rules: IntentRules): CheckedInt
 }
 
 function checkRequest(payout: JudgedPayout, rules: IntentRules): CheckedIntent {
-  if (payout.paysOurselves && (payout.movement === null || payout.movement.kind === 'REFUND'))
+  if (payout.paysOwnAddress && (payout.movement === null || payout.movement.kind === 'REFUND'))
     return { kind: 'REFUSED', reason: RECEIVER_NOT_ALLOWED };
   const checked = checkIntent(payout, rules);
   if (checked.kind === 'INTENT' && payout.mayBePaid) return { kind: 'OBSTACLE', obstacle: 'MAYBE_PAID' };

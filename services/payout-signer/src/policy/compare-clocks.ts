@@ -12,7 +12,7 @@ const CHAIN_BEHIND_MAX_MS = 2_700_000;
 export interface ClockReading {
   readonly databaseMs: number;
   readonly own: { readonly fromMs: number; readonly toMs: number };
-  /** Of the newest block that the scanner has seen, and of the verified one; null before its first commit. */
+  /** Times of the newest block that the scanner has seen and of the verified block; null before its first commit. */
   readonly chain: { readonly seenMs: number; readonly verifiedMs: number } | null;
 }
 

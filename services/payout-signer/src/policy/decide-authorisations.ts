@@ -25,14 +25,14 @@ export function decideAuthorisations(
   const decisions = {
     authorised: [],
     needApproval: [],
-    judgedAgain: [],
+    stillNeedApproval: [],
     heldBack: [],
     refused: [],
     obstacles: [],
   } as {
     authorised: string[];
     needApproval: string[];
-    judgedAgain: string[];
+    stillNeedApproval: string[];
     heldBack: string[];
     refused: { orderPk: string; reason: string }[];
     obstacles: { orderPk: string; obstacle: Obstacle }[];
@@ -59,7 +59,7 @@ export function decideAuthorisations(
     if (verdict.kind === 'NEEDS_APPROVAL') {
       spent.addWaiting(payout);
       if (!isWaiting) decisions.needApproval.push(orderPk);
-      else if (hasNewApproval(payout)) decisions.judgedAgain.push(orderPk);
+      else if (hasNewApproval(payout)) decisions.stillNeedApproval.push(orderPk);
     } else if (obstacle !== undefined && !(isWaiting && verdict.kind === 'AUTHORISED'))
       decisions.obstacles.push({ orderPk, obstacle });
     else if (obstacle !== undefined || decisions.authorised.length >= slots) {

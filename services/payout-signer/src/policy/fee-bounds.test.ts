@@ -4,7 +4,7 @@ import { baseUnits } from '@opentill/domain/money';
 import type { FeePayer } from '../payouts/payout-facts.ts';
 import { chooseWithin } from '../nonce/replace-transactions.ts';
 import type { OpenNonce, OwnAttempt } from '../nonce/store/nonce-facts.ts';
-import { isFeeWithin } from './fee-bounds.ts';
+import { isFeeWithinBounds } from './fee-bounds.ts';
 
 // The address may hold coin of a customer, which must not pay unplanned fees.
 
@@ -25,29 +25,32 @@ const paying = (kind: MovementKind | null, more: Partial<FeePayer> = {}, planned
   contract: '0xusdt',
   decimals: 6,
   amountBaseUnits: baseUnits(1_000_000_000n),
-  movement: kind === null ? null : { kind, plannedCostBaseUnits: planned, paidBesidesBaseUnits: 0n },
+  movement: kind === null ? null : { kind, plannedCostBaseUnits: planned, paidByOthersBaseUnits: 0n },
   ...more,
 });
 const at = (gwei: bigint) => ({ workPrice: gwei * GWEI, feeBaseUnits: GAS * gwei * GWEI });
-const isWithin = (payer: FeePayer, gwei: bigint) => isFeeWithin(SWEEP, NETWORK, payer, at(gwei));
+const isWithin = (payer: FeePayer, gwei: bigint) => isFeeWithinBounds(SWEEP, NETWORK, payer, at(gwei));
 
 describe('fee bounds of a sweep', () => {
   test('permits the planned fee plus its margin, to the last unit', () => {
     const fee = (feeBaseUnits: bigint) =>
-      isFeeWithin(SWEEP, NETWORK, paying('SWEEP'), { workPrice: 20n * GWEI, feeBaseUnits });
+      isFeeWithinBounds(SWEEP, NETWORK, paying('SWEEP'), { workPrice: 20n * GWEI, feeBaseUnits });
     const most = (PLANNED * 120n) / 100n;
     expect([fee(PLANNED), fee(most), fee(most + 1n)]).toEqual([true, true, false]);
     const bringing = (kind: MovementKind, feeBaseUnits: bigint) =>
-      isFeeWithin(SWEEP, NETWORK, paying(kind), { workPrice: undefined, feeBaseUnits });
+      isFeeWithinBounds(SWEEP, NETWORK, paying(kind), { workPrice: undefined, feeBaseUnits });
     for (const kind of ['GAS_TOP_UP', 'DELEGATE'] as const)
       expect([bringing(kind, most), bringing(kind, most + 1n)]).toEqual([true, false]);
   });
 
   test('deducts what the sweep’s other movements have paid', () => {
-    const paidBesidesBaseUnits = PLANNED / 5n;
-    const movement = { kind: 'SWEEP', plannedCostBaseUnits: PLANNED, paidBesidesBaseUnits } as const;
+    const paidByOthersBaseUnits = PLANNED / 5n;
+    const movement = { kind: 'SWEEP', plannedCostBaseUnits: PLANNED, paidByOthersBaseUnits } as const;
     const fee = (feeBaseUnits: bigint) =>
-      isFeeWithin(SWEEP, NETWORK, paying('SWEEP', { movement }), { workPrice: 20n * GWEI, feeBaseUnits });
+      isFeeWithinBounds(SWEEP, NETWORK, paying('SWEEP', { movement }), {
+        workPrice: 20n * GWEI,
+        feeBaseUnits,
+      });
     expect([fee(PLANNED), fee(PLANNED + 1n)]).toEqual([true, false]);
   });
 
@@ -76,15 +79,15 @@ describe('fee bounds of a sweep', () => {
   test('rejects any fee without a known gas price if the policy bounds the price', () => {
     const fee = { workPrice: undefined, feeBaseUnits: 0n };
     const free = { ...SWEEP, maxGasPriceBaseUnits: undefined };
-    expect(isFeeWithin(SWEEP, NETWORK, paying('SWEEP'), fee)).toBe(false);
-    expect(isFeeWithin(free, NETWORK, paying('SWEEP'), fee)).toBe(true);
+    expect(isFeeWithinBounds(SWEEP, NETWORK, paying('SWEEP'), fee)).toBe(false);
+    expect(isFeeWithinBounds(free, NETWORK, paying('SWEEP'), fee)).toBe(true);
   });
 
   test('permits only the planned cost when the policy no longer sweeps the chain', () => {
-    const fee = (payer: FeePayer, gwei: bigint) => isFeeWithin(undefined, NETWORK, payer, at(gwei));
+    const fee = (payer: FeePayer, gwei: bigint) => isFeeWithinBounds(undefined, NETWORK, payer, at(gwei));
     expect([fee(paying('SWEEP'), 24n), fee(paying('SWEEP'), 25n)]).toEqual([true, false]);
     const unplanned = (kind: MovementKind) =>
-      paying(kind, { movement: { kind, plannedCostBaseUnits: null, paidBesidesBaseUnits: 0n } });
+      paying(kind, { movement: { kind, plannedCostBaseUnits: null, paidByOthersBaseUnits: 0n } });
     expect(fee(unplanned('SWEEP'), 1n)).toBe(false);
     // Planned by an earlier version: only the policy bounds it.
     expect(isWithin(unplanned('TO_COLD'), 30n)).toBe(true);

@@ -28,7 +28,7 @@ function isPlanned({ movement }: Pick<FeePayer, 'movement'>): boolean {
  * but that price include the margin with which fees are brought.
  * @param sweep undefined if the policy does not sweep this chain
  */
-export function isFeeWithin(
+export function isFeeWithinBounds(
   sweep: Pick<SweepPolicy, 'maxGasPriceBaseUnits' | 'maxCostBps' | 'nativePrice'> | undefined,
   { nativeDecimals }: Pick<NetworkConfig, 'nativeDecimals'>,
   payer: FeePayer,
@@ -50,7 +50,7 @@ export function isFeeWithin(
 /** Earlier versions planned no cost for transfers to cold storage. Only the policy bounds those. */
 function plannedFor({ movement }: FeePayer): bigint {
   if (movement === null) return 0n;
-  const { kind, plannedCostBaseUnits: planned, paidBesidesBaseUnits: paid } = movement;
+  const { kind, plannedCostBaseUnits: planned, paidByOthersBaseUnits: paid } = movement;
   if (planned === null) return kind === 'TO_COLD' ? UNBOUNDED : 0n;
   return withFeeMargin(planned) - paid;
 }

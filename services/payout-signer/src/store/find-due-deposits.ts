@@ -20,7 +20,7 @@ const CLOSED_SOON = sql`interval '10 minutes'`;
  * Order: first those with something to do now. Then those that only wait, longest turn first. Last, in an order that
  * changes with each turn, those that a block holds and those that should have been closed long ago.
  */
-export async function findMovingDeposits(
+export async function findDueDeposits(
   db: Db,
   chain: Chain,
   limit: number,

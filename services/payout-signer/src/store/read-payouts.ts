@@ -6,7 +6,7 @@ import { baseUnits } from '@opentill/domain/money';
 import type {
   FeePayer,
   JudgedPayout,
-  LookOptions,
+  ViewOptions,
   PaidByDecision,
   PayoutFacts,
   RequestedPayout,
@@ -61,7 +61,7 @@ function payoutFacts(row: PayoutRow, { wallet }: WalletKey): PayoutFacts {
             kind: row.movement,
             depositIndex: row.deposit_index,
             plannedCostBaseUnits: row.planned_cost,
-            paidBesidesBaseUnits: row.paid_besides ?? 0n,
+            paidByOthersBaseUnits: row.paid_besides ?? 0n,
           },
     countsAs: row.counts_as,
   };
@@ -102,7 +102,7 @@ function judgedFacts(row: JudgedRow, key: WalletKey): JudgedPayout {
     ...payoutFacts(row, key),
     isReserved: row.is_reserved,
     mayBePaid: row.may_be_paid,
-    paysOurselves: row.pays_ourselves,
+    paysOwnAddress: row.pays_ourselves,
     isOverdue: row.is_overdue,
     approvals: row.approvals.map(({ approver, signature, approvedAt }) => ({
       approver,
@@ -125,7 +125,7 @@ const APPROVAL_GRACE = sql`interval '15 seconds'`;
 export async function readRequested(
   db: Db,
   key: WalletKey,
-  { requested: limit, after, everyWaiting, approvers, approvalWaitMs }: LookOptions,
+  { requested: limit, after, everyWaiting, approvers, approvalWaitMs }: ViewOptions,
 ): Promise<{ readonly requested: readonly RequestedPayout[]; readonly pageEnd: string | null }> {
   const ofThis = sql`p.chain = ${key.chain} and p.wallet = ${key.wallet} and p.state = 'REQUESTED'`;
   const inTime = sql`(p.waiting_since is not null or p.expires_at > now() or p.obstacle = 'CHAIN_AHEAD')`;
@@ -181,7 +181,7 @@ interface UnsignedRow extends JudgedRow {
 export async function readUnsigned(
   db: Db,
   key: WalletKey,
-  { unsigned: limit, approvers }: LookOptions,
+  { unsigned: limit, approvers }: ViewOptions,
 ): Promise<readonly UnsignedPayout[]> {
   const { rows } = await sql<UnsignedRow>`
     with taken as materialized (
@@ -248,7 +248,7 @@ export async function readMoves(db: Db, orderPks: readonly string[]): Promise<Re
         movement: {
           kind: row.kind,
           plannedCostBaseUnits: row.planned_cost,
-          paidBesidesBaseUnits: row.paid_besides ?? 0n,
+          paidByOthersBaseUnits: row.paid_besides ?? 0n,
         },
       },
     ]),

@@ -22,13 +22,13 @@ export async function saveDecisions(
   await lockPayouts(tx, [
     ...decisions.authorised,
     ...decisions.needApproval,
-    ...decisions.judgedAgain,
+    ...decisions.stillNeedApproval,
     ...decisions.heldBack,
     ...[...decisions.refused, ...decisions.obstacles].map(({ orderPk }) => orderPk),
   ]);
   const refused = await refuse(tx, key, fencingToken, decisions.refused);
   await askForApproval(tx, key, fencingToken, decisions.needApproval);
-  await noteJudgedAgain(tx, decisions.judgedAgain);
+  await noteJudgedAgain(tx, decisions.stillNeedApproval);
   await holdBack(tx, decisions.heldBack);
   await writeObstacles(tx, key, fencingToken, decisions.obstacles);
   return { authorised: await moveToAuthorised(tx, key, fencingToken, decisions.authorised), refused };

@@ -115,7 +115,7 @@ async function advance(given: Given): Promise<readonly string[]> {
           market: () => Promise.resolve({ prices, stakeYield: { units: 1n, stake: 1n } }),
           means: () => Promise.resolve(means),
           lent: () => Promise.resolve(given.lent ?? 1_000_000n),
-          lendable: () => Promise.resolve(10_000_000_000n),
+          delegable: () => Promise.resolve(10_000_000_000n),
           bytesOf: () => 300n,
         },
       },

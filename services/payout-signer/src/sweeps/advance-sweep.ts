@@ -36,7 +36,7 @@ async function carryOut(at: OpenStep, step: SweepStep): Promise<boolean | Partia
     case 'PROBE_FEE':
       return { fee: (await feeAtAddress(deps, sweep, signal)) ?? 'UNKNOWN' };
     case 'PROBE_LENDABLE':
-      return accounts !== undefined && { lendableBaseUnits: await accounts.lendable(wallet, { signal }) };
+      return accounts !== undefined && { delegableBaseUnits: await accounts.delegable(wallet, { signal }) };
     case 'PROBE_LENT':
       return accounts !== undefined && { lentBaseUnits: await accounts.lent(wallet, address, { signal }) };
     case 'PROBE_QUOTE':

@@ -35,7 +35,7 @@ export async function drawPlan(
     ...placesOf(books, deps),
     hot: assets.map((asset) => hotOf(deps, books, asset)),
     heldSymbols: books.heldSymbols,
-    stoppedBy: books.stoppedBy,
+    stopReason: books.stopReason,
     isRun: books.requests.length > 0,
     isWalletHalted: books.haltedWallets.has(wallet),
     ...(books.requestedAt === null ? {} : { runAtMs: books.requestedAt.getTime() }),
@@ -114,7 +114,7 @@ function placesOf(books: SweepBooks, deps: Parameters<typeof knownFacts>[0]) {
     : [];
   return {
     busyAddresses: new Set<string>(open.map(({ address }) => address)),
-    placelessAddresses: new Set<string>(waiting.map(({ address }) => address)),
+    addressesWithoutPlace: new Set<string>(waiting.map(({ address }) => address)),
   };
 }
 

@@ -23,15 +23,15 @@ export async function energyFacts(
   books: SweepBooks,
   unswept: readonly UnsweptAsset[],
   options: ReadOptions,
-): Promise<Pick<SweepFacts, 'lendableBaseUnits' | 'rentBudgetBaseUnits'>> {
+): Promise<Pick<SweepFacts, 'delegableBaseUnits' | 'rentBudgetBaseUnits'>> {
   const { energy } = deps.chain;
   if (energy === undefined) return {};
   const stakes = unswept.flatMap((asset) => asset.options.map(({ stakeBaseUnits = 0n }) => stakeBaseUnits));
   const largest = stakes.reduce((most, stake) => (stake > most ? stake : most), 0n);
   if (largest === 0n) return { rentBudgetBaseUnits: rentBudget(deps, books) };
-  const lendable = await energy.accounts.lendable(deps.wallet, options);
+  const delegable = await energy.accounts.delegable(deps.wallet, options);
   return {
-    lendableBaseUnits: lendable - promisedStake(books, largest),
+    delegableBaseUnits: delegable - promisedStake(books, largest),
     rentBudgetBaseUnits: rentBudget(deps, books),
   };
 }

@@ -2,7 +2,12 @@ import { describe, expect, test } from 'vitest';
 import type { Address } from '@opentill/chain/address-codec';
 import type { PaymentIntent } from '@opentill/chain/wallet-sender';
 import { baseUnits } from '@opentill/domain/money';
-import { areAlike, estimateBothDestinations, type Answer, type UnsweptDeposit } from './estimate-both-destinations.ts';
+import {
+  areAlike,
+  estimateBothDestinations,
+  type Answer,
+  type UnsweptDeposit,
+} from './estimate-both-destinations.ts';
 
 /** A transfer to an address without the token costs more. So the cost of a sweep is asked for its own destination. */
 

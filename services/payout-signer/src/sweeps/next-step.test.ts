@@ -21,7 +21,7 @@ const FACTS: Omit<StepFacts, 'sweep'> = {
   isSponsored: false,
 };
 const QUOTE = { energy: 65n, priceSun: 10n, unitPriceSun: 1n };
-const PROBED = { ...FACTS, lendableBaseUnits: 7n, quote: QUOTE, lentBaseUnits: 1n };
+const PROBED = { ...FACTS, delegableBaseUnits: 7n, quote: QUOTE, lentBaseUnits: 1n };
 
 const SWEEP: OpenSweep = {
   sweepId: 'sweep',
@@ -47,7 +47,7 @@ function feeAfter({ moves, orderedAt }: Pick<OpenSweep, 'moves' | 'orderedAt'>):
   const hasCoin = hasEnergy || has('GAS_TOP_UP');
   return {
     isShort: !hasCoin,
-    isDearer: false,
+    exceedsPlan: false,
     missingCoin: hasCoin ? 0n : 5n,
     energy: {
       isActive: true,
@@ -60,11 +60,11 @@ function feeAfter({ moves, orderedAt }: Pick<OpenSweep, 'moves' | 'orderedAt'>):
 
 /** Probes each fact that a step asks for, at most once. */
 function resolve(sweep: OpenSweep, given: Partial<StepFacts>, now: Date): SweepStep {
-  const { fee = feeAfter(sweep), lendableBaseUnits, quote, lentBaseUnits } = { ...PROBED, ...given };
+  const { fee = feeAfter(sweep), delegableBaseUnits, quote, lentBaseUnits } = { ...PROBED, ...given };
   let facts: StepFacts = { ...FACTS, ...given, sweep, books: { ...FACTS.books, ...given.books, now } };
   const answers = {
     PROBE_FEE: { fee },
-    PROBE_LENDABLE: { lendableBaseUnits },
+    PROBE_LENDABLE: { delegableBaseUnits },
     PROBE_QUOTE: { quote },
     PROBE_LENT: { lentBaseUnits },
   };
@@ -237,7 +237,7 @@ describe('next step of a sweep', () => {
 
 const NOTHING_MISSING: FeeAtAddress = {
   isShort: false,
-  isDearer: false,
+  exceedsPlan: false,
   missingCoin: 0n,
   energy: { isActive: true, missingUnits: 0n, stakeBaseUnits: 7n, maxPriceSun: 10n },
 };
@@ -259,7 +259,7 @@ describe('facts of the chain', () => {
     ['energy came from elsewhere', 'RENT', [failed('SWEEP', 0)], { fee: NOTHING_MISSING }, WAIT],
     ['the address is no account', 'STAKE', [], { fee: inactive }, WAIT],
     ['stake is there', 'STAKE', [], {}, { ...begin('DELEGATE'), amountBaseUnits: 7n }],
-    ['too little stake is there', 'STAKE', [], { lendableBaseUnits: 6n }, end('no stake is left to lend')],
+    ['too little stake is there', 'STAKE', [], { delegableBaseUnits: 6n }, end('no stake is left to lend')],
     ['coin is missing', 'TOP_UP', [], {}, { ...begin('GAS_TOP_UP'), amountBaseUnits: 5n }],
     [
       'a seller rests',
@@ -290,7 +290,7 @@ describe('facts of the chain', () => {
   });
 
   test('waits ten minutes for energy, then ends and takes lent stake back', () => {
-    for (const fee of [LACKING, { ...NOTHING_MISSING, isDearer: true }, 'UNKNOWN'] as const) {
+    for (const fee of [LACKING, { ...NOTHING_MISSING, exceedsPlan: true }, 'UNKNOWN'] as const) {
       const lent = (now: Date) => nextStep('STAKE', [moved('DELEGATE')], now, null, { fee });
       const bought = (now: Date) => nextStep('RENT', [], now, ago(1), { fee });
       expect([lent(later(8.9)), bought(later(8.9))]).toEqual([WAIT, WAIT]);

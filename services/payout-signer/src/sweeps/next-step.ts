@@ -118,13 +118,13 @@ function blocked(facts: StepFacts): SweepStep | undefined {
 
 /** @returns undefined if the address already has what the row would bring */
 function begin(row: Row, facts: StepFacts): SweepStep | undefined {
-  const { fee, lendableBaseUnits: lendable } = facts;
+  const { fee, delegableBaseUnits: delegable } = facts;
   if (row === 'SWEEP') return empty(facts);
   if (fee === undefined) return { kind: 'PROBE_FEE', movement: row };
   if (typeof fee === 'string') return waitOrGiveUp(facts, fee);
   if (row === 'GAS_TOP_UP') {
     // With lent or bought energy, the coin does not pay for the work.
-    if (facts.sweep.method === 'TOP_UP' && fee.isDearer) return waitOrGiveUp(facts, 'FEES_ABOVE_CAP');
+    if (facts.sweep.method === 'TOP_UP' && fee.exceedsPlan) return waitOrGiveUp(facts, 'FEES_ABOVE_CAP');
     return fee.missingCoin > 0n ? help(row, fee.missingCoin, facts) : undefined;
   }
   if (fee.energy === undefined) return waitOrGiveUp(facts, 'UNKNOWN');
@@ -134,8 +134,8 @@ function begin(row: Row, facts: StepFacts): SweepStep | undefined {
   if (row === 'BUY') return missingUnits > 0n ? buy(missingUnits, maxPriceSun, facts) : undefined;
   // Energy from elsewhere may be gone soon, so an earlier try does not delay the next one.
   if (missingUnits === 0n) return send(facts);
-  if (lendable === undefined) return { kind: 'PROBE_LENDABLE', movement: row };
-  return stake === undefined || stake > lendable
+  if (delegable === undefined) return { kind: 'PROBE_LENDABLE', movement: row };
+  return stake === undefined || stake > delegable
     ? ending(facts, 'ABANDONED', 'no stake is left to lend')
     : help(row, stake, facts);
 }
@@ -160,7 +160,7 @@ function empty(facts: StepFacts): SweepStep {
   if (fee === undefined) return { kind: 'PROBE_FEE', movement: 'SWEEP' };
   if (fee === 'WOULD_FAIL' || fee === 'FEES_ABOVE_CAP') return waitOrGiveUp(facts, fee);
   if (workSince) {
-    if (fee !== 'UNKNOWN' && !fee.isShort && !fee.isDearer) return send(facts);
+    if (fee !== 'UNKNOWN' && !fee.isShort && !fee.exceedsPlan) return send(facts);
     const isOver = books.now.getTime() - workSince.getTime() >= energyWaitMs;
     return isOver ? ending(facts, 'ABANDONED', NO_ENERGY) : WAIT;
   }
@@ -169,7 +169,7 @@ function empty(facts: StepFacts): SweepStep {
   // The address is planned again at later prices: a sweep brings only one fee.
   if (isShort && tries.some(({ money }) => money === 'RETURNED'))
     return ending(facts, 'FAILED', 'SWEEP failed, and spent its fee');
-  return isShort || fee.isDearer ? waitOrGiveUp(facts, 'FEES_ABOVE_CAP') : send(facts);
+  return isShort || fee.exceedsPlan ? waitOrGiveUp(facts, 'FEES_ABOVE_CAP') : send(facts);
 }
 
 function send(facts: StepFacts): SweepStep {

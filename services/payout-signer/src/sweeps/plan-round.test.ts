@@ -21,7 +21,7 @@ test('writes no row in a round while the clocks differ', async () => {
     chain: {},
     policy: undefined,
     readClocks: () => Promise.resolve(difference),
-    store: { look: () => Promise.resolve(books), end: write('end'), handled: write('handled') },
+    store: { readView: () => Promise.resolve(books), end: write('end'), handled: write('handled') },
     observe: { stepped: () => undefined },
     onMovement: () => undefined,
   } as unknown as PlannerDeps;

@@ -19,7 +19,7 @@ export async function planRound(
   signal: AbortSignal,
 ): Promise<void> {
   await assertClocksAgree(deps);
-  const books = await lookFromStart(deps, memory, await deps.store.look(memory.after));
+  const books = await lookFromStart(deps, memory, await deps.store.readView(memory.after));
   let moved = 0;
   let failure: Error | undefined;
   let { spentLastDay } = books;
@@ -59,7 +59,7 @@ async function lookFromStart(
 ): Promise<SweepBooks> {
   const { after } = memory;
   startRun(memory, books.requests);
-  return memory.after === after ? books : store.look(memory.after);
+  return memory.after === after ? books : store.readView(memory.after);
 }
 
 async function beginNew(
@@ -73,12 +73,12 @@ async function beginNew(
   // Drawn even while no sweep may begin, for operators to see.
   const { plan, deposits, keeps, gasPrice, budgetBaseUnits } = await drawPlan(
     deps,
-    { ...books, stoppedBy: undefined },
+    { ...books, stopReason: undefined },
     signal,
   );
   observe.planned(network.chain, plan);
   await store.savePlan(lease, showPlan(plan, gasPrice, budgetBaseUnits));
-  if (books.stoppedBy !== undefined) return 0;
+  if (books.stopReason !== undefined) return 0;
   nextDepositPage(memory, books.page, keeps);
   let begun = 0;
   for (const { asset, option, amountBaseUnits, destination } of plan.begin) {

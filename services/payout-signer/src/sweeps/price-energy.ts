@@ -2,10 +2,10 @@ import type { Address } from '@opentill/chain/address-codec';
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import type { EnergyMarket } from '@opentill/chain/energy-accounts';
 import { baseUnits } from '@opentill/domain/money';
-import type { SweepWays } from '@opentill/domain/plan-sweeps';
+import type { SweepOptions } from '@opentill/domain/plan-sweeps';
 import {
   missingUnits,
-  waysToSweep,
+  sweepOptions,
   type SweepMeans,
   type SweepNeed,
   type SweepTerms,
@@ -59,9 +59,9 @@ export async function priceByEnergy(
   const terms = termsOf(energy, market, wallet, coldAddress, rules.mayLend, (units) => rents.get(units));
   return unswept.map(([asset, found], place) => {
     const [need, at] = [needs[place] ?? { cold: undefined }, means[place]];
-    const waysFor = (one: Answer<SweepNeed>): SweepWays => {
+    const waysFor = (one: Answer<SweepNeed>): SweepOptions => {
       if (typeof one === 'string') return { options: [], obstacle: one };
-      return { options: one === undefined || at === undefined ? [] : waysToSweep(one, at, terms) };
+      return { options: one === undefined || at === undefined ? [] : sweepOptions(one, at, terms) };
     };
     const toHot = 'hot' in need ? { toHot: waysFor(need.hot) } : {};
     return [{ ...asset, ...waysFor(need.cold), ...toHot }, found] as const;
@@ -78,7 +78,7 @@ function termsOf(
   wallet: Address,
   to: Address,
   mayLend: boolean,
-  rentOf: SweepTerms['rentOf'],
+  rentPrice: SweepTerms['rentPrice'],
 ): SweepTerms {
   const moved = { from: wallet, to, contract: null, amountBaseUnits: baseUnits(LARGE_SUN) };
   const lending = {
@@ -92,7 +92,7 @@ function termsOf(
     prices,
     topUpBytes: accounts.bytesOf(moved),
     lending: mayLend ? lending : undefined,
-    rentOf,
+    rentPrice,
   };
 }
 

@@ -1,7 +1,7 @@
 import type { Address } from '@opentill/chain/address-codec';
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { baseUnits } from '@opentill/domain/money';
-import type { SweepOption, SweepWays, UnsweptAsset } from '@opentill/domain/plan-sweeps';
+import type { SweepOption, SweepOptions, UnsweptAsset } from '@opentill/domain/plan-sweeps';
 import { withFeeMargin } from '@opentill/domain/fee-margin';
 import { tryRead } from '../wallet/try-read.ts';
 import {
@@ -71,7 +71,7 @@ async function priceByCoin(
   );
   const sponsored = chain.sponsorship === undefined ? {} : { isSponsored: true as const };
   return held.map(([asset, found], place) => {
-    const waysFor = (cost: Answer<bigint>): SweepWays => {
+    const waysFor = (cost: Answer<bigint>): SweepOptions => {
       const known = coins[place] === undefined ? undefined : cost;
       if (typeof known === 'string') return { options: [], obstacle: known };
       const way = wayOf(asset, known, missing(cost, place), topUpCosts.get(place));

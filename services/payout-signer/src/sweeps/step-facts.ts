@@ -1,10 +1,10 @@
 import { withFeeMargin } from '@opentill/domain/fee-margin';
 import {
-  burntBy,
+  burnCost,
   missingUnits,
-  stakeFor,
-  topUpBesideWork,
-  withTopUpMargin,
+  requiredStake,
+  topUpWithWork,
+  topUpWithMargin,
 } from '@opentill/domain/sweep-options';
 import type { SweepPolicy } from '@opentill/wallet/policy/policy';
 import type { EnergyQuote } from '../energy/energy-seller.ts';
@@ -24,7 +24,7 @@ export interface StepFacts {
   readonly isSponsored: boolean;
   /* The next facts cost a call to a node or a seller each. Absent until probed. */
   readonly fee?: FeeAtAddress | CostObstacle | 'UNKNOWN';
-  readonly lendableBaseUnits?: bigint;
+  readonly delegableBaseUnits?: bigint;
   readonly quote?: EnergyQuote | 'UNKNOWN';
   readonly lentBaseUnits?: bigint;
   /** The networks file no longer has the token. */
@@ -36,7 +36,7 @@ export interface StepFacts {
 export interface FeeAtAddress {
   readonly isShort: boolean;
   /** It burns more than is left of the sweep's plan. The signer would not sign it. */
-  readonly isDearer: boolean;
+  readonly exceedsPlan: boolean;
   /** For all that is burnt, or for what lent or bought energy leaves. Zero or less: none. */
   readonly missingCoin: bigint;
   /** undefined if only coin pays for work. */
@@ -85,24 +85,24 @@ export async function feeAtAddress(
     if (typeof cost !== 'bigint') return cost;
     const coin = await chain.coinAt(address, { signal });
     const missingCoin = withFeeMargin(cost) - coin;
-    return { isShort: coin < cost, isDearer: cost > planned, missingCoin, energy: undefined };
+    return { isShort: coin < cost, exceedsPlan: cost > planned, missingCoin, energy: undefined };
   }
   const [need] = await energy.needsOf([intent], { signal });
   if (need === undefined || typeof need === 'string') return need;
   const { prices, stakeYield } = await energy.accounts.market(wallet, { signal });
   const means = await energy.accounts.means(address, { signal });
   const { isActive, coinBaseUnits: coin } = means;
-  const burnt = burntBy(need, means, prices);
+  const burnt = burnCost(need, means, prices);
   const units = missingUnits(need, means);
   return {
     isShort: coin < burnt,
-    isDearer: burnt > planned,
-    missingCoin: method === 'TOP_UP' ? withTopUpMargin(burnt) - coin : topUpBesideWork(need, means, prices),
+    exceedsPlan: burnt > planned,
+    missingCoin: method === 'TOP_UP' ? topUpWithMargin(burnt) - coin : topUpWithWork(need, means, prices),
     energy: {
       isActive,
       missingUnits: units,
-      stakeBaseUnits: stakeFor(units, { yields: stakeYield, step: LENDING_STEP_SUN }),
-      maxPriceSun: planned - burntBy(need, { ...means, workUnits: need.workUnits }, prices),
+      stakeBaseUnits: requiredStake(units, { yields: stakeYield, step: LENDING_STEP_SUN }),
+      maxPriceSun: planned - burnCost(need, { ...means, workUnits: need.workUnits }, prices),
     },
   };
 }

@@ -50,8 +50,8 @@ export async function authoriseRequested(
 }
 
 function hasChanges(decisions: AuthorisationDecisions): boolean {
-  const { authorised, needApproval, judgedAgain, heldBack, refused, obstacles } = decisions;
-  return [authorised, needApproval, judgedAgain, heldBack, refused, obstacles].some(
+  const { authorised, needApproval, stillNeedApproval, heldBack, refused, obstacles } = decisions;
+  return [authorised, needApproval, stillNeedApproval, heldBack, refused, obstacles].some(
     (list) => list.length > 0,
   );
 }

@@ -9,7 +9,7 @@ export function checkDrivers(drivers: readonly Driver[], clock: Clock): Checks {
   const startedAt = clock.now().getTime();
   const checkDriver = (driver: Driver): CheckResult => {
     if (!driver.leads()) return { ok: true, detail: 'standby' };
-    const stop = driver.stoppedBy();
+    const stop = driver.stopReason();
     if (stop !== undefined) return { ok: false, detail: chainStatusText(stop) };
     const silentMs = clock.now().getTime() - (driver.passedAt() ?? startedAt);
     return silentMs < PASS_STALE_MS

@@ -46,10 +46,10 @@ export interface Driver {
   readonly key: WalletKey;
   wake(): void;
   leads(): boolean;
-  /** Of the last successful pass under this lease, in milliseconds since 1970. */
+  /** Time of the last successful pass under this lease, in milliseconds since 1970. */
   passedAt(): number | undefined;
   /** Chain status that made payouts wait in the last pass. */
-  stoppedBy(): ChainStatus | undefined;
+  stopReason(): ChainStatus | undefined;
   stop(): Promise<void>;
 }
 
@@ -97,7 +97,7 @@ export function driveWallet(deps: Driven, newPass: () => Pass): Driver {
       } catch (error) {
         if (mustEnd(error)) deps.fail(error);
         const failure = checkFailureOf(error);
-        if (failure !== undefined) gate.expel(failure, error);
+        if (failure !== undefined) gate.leaveOut(failure, error);
         throw error;
       }
     },
@@ -116,7 +116,7 @@ export function driveWallet(deps: Driven, newPass: () => Pass): Driver {
     wake: () => driving.wake(),
     leads: () => leaseKeeper.current() !== undefined,
     passedAt: () => passedAtMs,
-    stoppedBy: () => stop,
+    stopReason: () => stop,
     async stop() {
       await driving.stop();
       observe.ended(key);

@@ -31,7 +31,7 @@ test('reports no state of a chain before its start-up checks have a result', asy
   const lease = { name: 'wallet/ETH/one', fencingToken: 1 };
   await chain.report(lease, false);
   expect(writes()).toBe(0);
-  chain.gate.expel({ code: 'WRONG_CHAIN', detail: 'chain id 5' }, new Error('chain id 5'));
+  chain.gate.leaveOut({ code: 'WRONG_CHAIN', detail: 'chain id 5' }, new Error('chain id 5'));
   await chain.report(lease, false);
   expect(writes()).toBe(1);
 });

@@ -20,7 +20,7 @@ export interface SigningContext {
   readonly lease: Lease;
   readonly memory: { readonly pauses: ObstaclePauses };
   readonly monotonicMs: () => number;
-  readonly observe: Pick<Observe, 'hindered'>;
+  readonly observe: Pick<Observe, 'blocked'>;
 }
 
 export interface DuePayment {
@@ -61,17 +61,17 @@ export function chooseDue(
 export function intentsOf(
   due: readonly UnsignedPayout[],
   rules: AuthorisationRules,
-): { readonly payments: readonly DuePayment[]; readonly hindered: readonly BlockedPayout[] } {
+): { readonly payments: readonly DuePayment[]; readonly blocked: readonly BlockedPayout[] } {
   const payments: DuePayment[] = [];
-  const hindered: BlockedPayout[] = [];
+  const blocked: BlockedPayout[] = [];
   for (const payout of due) {
     const checked = checkIntent(payout, rules);
     if (checked.kind === 'INTENT') payments.push({ payout, intent: checked.intent });
     // It was valid when it was authorised, so the configuration has changed.
-    else if (checked.kind === 'OBSTACLE') hindered.push({ payout, obstacle: checked.obstacle });
-    else hindered.push({ payout, obstacle: 'CONFIG_MISMATCH' });
+    else if (checked.kind === 'OBSTACLE') blocked.push({ payout, obstacle: checked.obstacle });
+    else blocked.push({ payout, obstacle: 'CONFIG_MISMATCH' });
   }
-  return { payments, hindered };
+  return { payments, blocked };
 }
 
 /** Stores all bytes in one commit, or none. If some payouts ended meanwhile, signs the others again without them. */
@@ -97,17 +97,17 @@ export async function saveInRounds<R extends { readonly payout: UnsignedPayout }
 
 export async function blockPayouts(
   context: SigningContext,
-  hindered: readonly BlockedPayout[],
+  blocked: readonly BlockedPayout[],
 ): Promise<void> {
   const { memory, monotonicMs, store, lease, observe, key } = context;
-  for (const { payout } of hindered) memory.pauses.put(payout.orderPk, monotonicMs());
-  if (hindered.length === 0) return;
+  for (const { payout } of blocked) memory.pauses.put(payout.orderPk, monotonicMs());
+  if (blocked.length === 0) return;
   await store.saveObstacles(
     lease,
-    hindered.map(({ payout: { orderPk }, obstacle }) => ({ orderPk, obstacle })),
+    blocked.map(({ payout: { orderPk }, obstacle }) => ({ orderPk, obstacle })),
   );
-  for (const { payout, obstacle } of hindered)
-    if (payout.obstacle !== obstacle) observe.hindered(key, payout.orderPk, obstacle);
+  for (const { payout, obstacle } of blocked)
+    if (payout.obstacle !== obstacle) observe.blocked(key, payout.orderPk, obstacle);
 }
 
 export function blockAllPayouts(

@@ -35,10 +35,10 @@ export function startMarkingUnpayable(deps: UnpayableDeps): Loop {
       const refused = await refuseUnpayable(db, key, lease, deps);
       if (refused.length > 0) {
         const taken = { finalNonces: [], reopenedNonces: [], freedNonces: [], vetoedOrderPks: refused };
-        observe.takenIn(key, taken);
+        observe.externalUpdatesApplied(key, taken);
       }
       const { orderPks, isAll } = await markUnpayable(db, key, lease);
-      for (const orderPk of orderPks) observe.hindered(key, orderPk, 'PAYOUTS_NOT_CONFIGURED');
+      for (const orderPk of orderPks) observe.blocked(key, orderPk, 'PAYOUTS_NOT_CONFIGURED');
       return isAll ? undefined : 'again';
     },
     onError: (error, failuresInRow) => observe.passFailed(key, error, failuresInRow),

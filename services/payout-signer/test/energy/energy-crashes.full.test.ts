@@ -49,7 +49,7 @@ function mortal(sender: ExpiringSender, points: CrashPoints): ExpiringSender {
   const energy: NonNullable<ExpiringSender['energy']> = {
     ...accounts,
     means: (...given) => points.around('means', () => accounts.means(...given)),
-    lendable: (...given) => points.around('lendable', () => accounts.lendable(...given)),
+    delegable: (...given) => points.around('lendable', () => accounts.delegable(...given)),
     lent: (...given) => points.around('lent', () => accounts.lent(...given)),
   };
   return { ...sender, ...steps, energy };

@@ -59,8 +59,8 @@ describe('three delegations of energy, two of them equal', () => {
       isLending: true,
       store: (store) => ({
         ...store,
-        async look(options) {
-          const view = await store.look(options);
+        async readView(options) {
+          const view = await store.readView(options);
           return { ...view, attempts: view.attempts.map((attempt) => ({ ...attempt, resource: undefined })) };
         },
       }),

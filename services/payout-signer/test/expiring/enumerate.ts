@@ -61,8 +61,11 @@ export async function restoreAfterOutage(stride: number): Promise<void> {
     const later = restored.points.slice(at);
     const halted = later.indexOf('after haltRestored');
     if (halted < 0) continue;
-    expect({ at, buried: later.slice(0, halted).includes('before bury') }).toEqual({ at, buried: false });
-    if (later.slice(halted).includes('after bury')) expiredUnderHalt += 1;
+    expect({ at, provenDead: later.slice(0, halted).includes('before markDead') }).toEqual({
+      at,
+      provenDead: false,
+    });
+    if (later.slice(halted).includes('after markDead')) expiredUnderHalt += 1;
     expect(restored).toMatchObject({ doubles: 0, stuck: 0 });
   }
   expect(expiredUnderHalt).toBeGreaterThan(0);

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { PATIENCE_MS } from '../world/quick-timing.ts';
-import { judgeOf } from '../world/test-policy.ts';
+import { policyCheckOf } from '../world/test-policy.ts';
 import { createTronWorld } from './tron-world.ts';
 
 export type HiddenAttempts = Awaited<ReturnType<typeof createHiddenAttempts>>;
@@ -34,7 +34,7 @@ export async function createHiddenAttempts() {
     ...world,
     start: (asset: Readonly<Record<string, string>> = {}, more: Readonly<Record<string, unknown>> = {}) =>
       world.start({
-        policy: judgeOf(world.network, { asset, symbols: ['USDT'], more }),
+        policy: policyCheckOf(world.network, { asset, symbols: ['USDT'], more }),
         sender: (sender) => ({
           ...sender,
           findInBlocks: async (...given) => ({

@@ -98,7 +98,7 @@ export function createModelStore(
         kind: 'DELEGATE' as const,
         depositIndex: 7,
         plannedCostBaseUnits: 10n ** 12n,
-        paidBesidesBaseUnits: 0n,
+        paidByOthersBaseUnits: 0n,
       }
     : null;
   const asset = isLending
@@ -137,9 +137,9 @@ export function createModelStore(
   return {
     saveGathering: () => Promise.resolve(true),
     openGatherings: () => Promise.resolve([]),
-    look: () =>
-      around('look', () => ({
-        ...common.look(),
+    readView: () =>
+      around('readView', () => ({
+        ...common.readView(),
         cursor: { seen: tables.seen, verified: tables.verified, overMs: tables.overMs, epoch: null },
         unsigned: [...payouts.values()]
           .filter(({ state }) => state === 'AUTHORISED')
@@ -150,7 +150,7 @@ export function createModelStore(
             ),
           ),
         attempts: openAttempts(),
-        feesElsewhere: [],
+        otherFees: [],
         haltedWallets: new Set<Address>(),
         lastUniqueMs:
           attempts.size === 0
@@ -158,13 +158,13 @@ export function createModelStore(
             : Math.max(...[...attempts.values()].map(({ signed }) => signed.validity.uniqueMs)),
         foreign: foreignNews(),
       })),
-    takeIn(lease, view) {
+    applyExternalUpdates(lease, view) {
       const settled = view.attempts.flatMap(({ isVerified, txHash }) => (isVerified ? [txHash] : []));
       const reopened = [...attempts].flatMap(([txHash, { state }]) =>
         state === 'SETTLED' && !isMined(txHash) ? [txHash] : [],
       );
       if (settled.length + reopened.length === 0) return around('findNews', () => undefined);
-      return write('takeIn', lease, () => {
+      return write('applyExternalUpdates', lease, () => {
         for (const txHash of settled) attempts.get(txHash)!.state = 'SETTLED';
         for (const txHash of reopened) attempts.get(txHash)!.state = 'OPEN';
         return { settled, reopened, vetoedOrderPks: [] };
@@ -196,8 +196,8 @@ export function createModelStore(
           return common.noteSent(orderPk);
         }),
       ),
-    bury: (lease, txHashes) =>
-      write('bury', lease, () => ({
+    markDead: (lease, txHashes) =>
+      write('markDead', lease, () => ({
         waiting: [],
         dead: txHashes.filter((txHash) => {
           const attempt = attempts.get(txHash)!;

@@ -12,7 +12,7 @@ import type { MarkOfSends, SendMark } from '../../src/expiring/send-mark.ts';
 import type { WalletKey } from '../../src/payouts/payout-facts.ts';
 import {
   codec,
-  createLives,
+  simulateProcesses,
   observe,
   policyOf,
   type Fault as GenericFault,
@@ -92,7 +92,7 @@ export async function runModel(faults: readonly Fault[], variant: Variant = {}):
     change();
     scan(tables, chain);
   };
-  const { points, around, rpc, liveOn } = createLives<FaultKind, ModelTables>(
+  const { points, around, rpc, liveOn } = simulateProcesses<FaultKind, ModelTables>(
     faults,
     tables,
     {

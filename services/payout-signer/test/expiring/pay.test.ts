@@ -7,7 +7,7 @@ import { baseUnits } from '@opentill/domain/money';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { PATIENCE_MS } from '../world/quick-timing.ts';
-import { landsOnce as landOnce } from '../world/expect-landed-once.ts';
+import { expectLandedOnce as landOnce } from '../world/expect-landed-once.ts';
 import { checkChain } from './check-tron-chain.ts';
 import {
   aTronAddress,
@@ -59,7 +59,7 @@ const bookMore = (amount: bigint) =>
     world.admin,
   );
 
-async function landsOnce(orders: readonly OrderRow[], attempts?: number): Promise<void> {
+async function expectLandedOnce(orders: readonly OrderRow[], attempts?: number): Promise<void> {
   await landOnce(world, orders, attempts);
   paid.push(...orders);
 }
@@ -71,7 +71,7 @@ describe('payout on TRON', () => {
     const equalPayouts = [await world.payout({ address }), await world.payout({ address })];
     const orders = [await world.payout(), await world.nativePayout(3n * ONE_TRX + 7n)];
     await world.land(equalPayouts);
-    await landsOnce(orders);
+    await expectLandedOnce(orders);
     expect(await world.received(equalPayouts[0]!)).toBe(10n * ONE_USDT);
     const notified = await sql<{ payload: string }>`select payload from signer.outbox`.execute(world.admin);
     const named = notified.rows.flatMap(
@@ -102,7 +102,7 @@ describe('payout on TRON', () => {
     const order = await world.payout();
     await waitUntil('known', () => outcomes.includes('KNOWN'));
     losing = false;
-    await landsOnce([order]);
+    await expectLandedOnce([order]);
   });
 
   test('sends the same bytes again after a reorganisation', async () => {
@@ -113,7 +113,7 @@ describe('payout on TRON', () => {
     await world.until('mined', order, ([one]) => one?.fate === 'MINED');
     await world.devnet.control.reorganise(1, { drop: true });
     await world.until('taken back', order, ([one]) => one?.fate === 'ORPHANED');
-    await landsOnce([order]);
+    await expectLandedOnce([order]);
   });
 
   test('signs again after the expiry is final, and lands once', async () => {
@@ -132,7 +132,7 @@ describe('payout on TRON', () => {
     expect(dead).toMatchObject({ state: 'DEAD', fate: null });
     const gone = await post<object>(world.devnet.url, 'gettransactionbyid', { value: dead!.tx_hash });
     expect(gone).toEqual({});
-    await landsOnce([order], 2);
+    await expectLandedOnce([order], 2);
   });
 
   test('does not sign again because a node answers EXPIRED or KNOWN', async () => {
@@ -154,7 +154,7 @@ describe('payout on TRON', () => {
       expect(await world.attemptsOf(order)).toHaveLength(1);
     }
     forcedAnswer = undefined;
-    await landsOnce([order]);
+    await expectLandedOnce([order]);
   });
 
   test('leaves a payout unsigned until the wallet can pay it', async () => {
@@ -165,7 +165,7 @@ describe('payout on TRON', () => {
     expect(await world.attemptsOf(order)).toEqual([]);
     await world.devnet.control.fund(world.wallet, { symbol: 'USDT', amountBaseUnits: 1_500_000n * ONE_USDT });
     await waitUntil('signed', async () => (await world.payoutOf(order)).state === 'SIGNED', PATIENCE_MS);
-    await landsOnce([order]);
+    await expectLandedOnce([order]);
   });
 
   test('leaves a payout unsigned that needs more energy than the fee cap allows', async () => {
@@ -176,7 +176,7 @@ describe('payout on TRON', () => {
     expect(await world.attemptsOf(order)).toEqual([]);
     world.devnet.control.setChainParameter('getEnergyFee', 100);
     await waitUntil('signed', async () => (await world.payoutOf(order)).state === 'SIGNED', PATIENCE_MS);
-    await landsOnce([order]);
+    await expectLandedOnce([order]);
   });
 
   test('does not sign by a block time far ahead of the verified one', async () => {
@@ -184,8 +184,8 @@ describe('payout on TRON', () => {
     const misled = await start({
       store: (store) => ({
         ...store,
-        async look(options) {
-          const view = await store.look(options);
+        async readView(options) {
+          const view = await store.readView(options);
           if (view.cursor === null) return view;
           const { seen } = view.cursor;
           return { ...view, cursor: { ...view.cursor, seen: { ...seen, timeMs: seen.timeMs + HOUR_MS } } };
@@ -205,7 +205,7 @@ describe('payout on TRON', () => {
     expect(await world.attemptsOf(order)).toEqual([]);
     await misled.stop();
     await start();
-    await landsOnce([order]);
+    await expectLandedOnce([order]);
   });
 
   test('rejects a decision for a transaction with an impossible timestamp, and continues', async () => {
@@ -249,7 +249,7 @@ describe('payout on TRON', () => {
       return answers.rows.length === orders.length;
     });
     await release();
-    await landsOnce(orders);
+    await expectLandedOnce(orders);
   });
 
   test('does not sign under a halt, while signed bytes are still sent', async () => {
@@ -317,7 +317,7 @@ describe('failed payout on TRON', () => {
     await world.devnet.control.fund(world.wallet, { symbol: 'USDT', amountBaseUnits: 1_000_000n * ONE_USDT });
     await world.mine();
     world.devnet.control.clearFaults();
-    await landsOnce([order]);
+    await expectLandedOnce([order]);
   });
 
   test('keeps a payout failed when its revert is final', async () => {

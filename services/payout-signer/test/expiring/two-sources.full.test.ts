@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import {
-  createLyingTronProxy,
+  createByzantineTronProxy,
   type AskedOfTron,
-  type LyingTronProxy,
+  type ByzantineTronProxy,
 } from '@opentill/testkit/byzantine-tron-proxy';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { withHeader, type BlockWithHeader } from '@opentill/testkit/tron-block-id';
@@ -17,7 +17,7 @@ type Tampering = (asked: AskedOfTron, honest: () => Promise<unknown>) => Promise
 type Json = Readonly<Record<string, unknown>>;
 
 let world: TronWorld;
-let proxy: LyingTronProxy;
+let proxy: ByzantineTronProxy;
 let driver: RunningDriver | undefined;
 let tampering: Tampering | undefined;
 let wrongAnswers = 0;
@@ -25,7 +25,7 @@ const orders: OrderRow[] = [];
 
 beforeAll(async () => {
   world = await createTronWorld({}, {}, async (upstreamUrl) => {
-    proxy = await createLyingTronProxy({
+    proxy = await createByzantineTronProxy({
       upstreamUrl,
       seed: 1,
       async override(asked, honest) {

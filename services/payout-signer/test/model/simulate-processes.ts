@@ -53,7 +53,7 @@ export interface Living {
   isHeld?(): boolean;
 }
 
-export function createLives<Kind extends string, T extends CommonTables>(
+export function simulateProcesses<Kind extends string, T extends CommonTables>(
   faults: readonly Fault<Kind>[],
   tables: T,
   strikes: Readonly<

@@ -99,7 +99,7 @@ export function openCommonStore(
     ...facts(payout),
     approvals: [],
     isReserved: true,
-    paysOurselves: false,
+    paysOwnAddress: false,
     isOverdue: false,
     mayBePaid: mayBePaid(payout),
   });
@@ -112,7 +112,7 @@ export function openCommonStore(
   return {
     write,
     noteObstacles,
-    look: () => ({
+    readView: () => ({
       now: new Date(tables.nowMs),
       halted: tables.halted,
       isUncertain: tables.halted !== null,

@@ -2,12 +2,12 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import { aMerchant, type OrderRow } from '@opentill/testkit/scenario';
 import { policyFor, type PolicyMaker } from './policy-for.ts';
-import { CHAIN, createStillWorld, ONE_USDT, type StillWorld } from './static-chain-world.ts';
+import { CHAIN, createStaticChainWorld, ONE_USDT, type StaticChainWorld } from './static-chain-world.ts';
 
-let world: StillWorld;
+let world: StaticChainWorld;
 let maker: PolicyMaker;
 beforeAll(async () => {
-  world = await createStillWorld();
+  world = await createStaticChainWorld();
   maker = policyFor(world);
 });
 afterAll(() => world.close());
@@ -228,20 +228,20 @@ describe('insufficient approvals', () => {
       where obstacle = 'NEEDS_APPROVAL' and order_pk <> ${approved.order_pk}`.execute(world.admin);
     await sql`update payout_approval a set approved_at = p.obstacle_at - interval '1 second' from payout p
       where p.order_pk = a.order_pk and p.obstacle = 'NEEDS_APPROVAL'`.execute(world.admin);
-    const look = (requested: number) =>
-      world.store.look({
+    const readView = (requested: number) =>
+      world.store.readView({
         requested,
         unsigned: 1,
         everyWaiting: false,
         approvers: both.approvers,
         approvalWaitMs: 86_400_000,
       });
-    expect((await look(200)).requested).toEqual([]);
+    expect((await readView(200)).requested).toEqual([]);
     await sql`update payout_approval set approved_at = now()`.execute(world.admin);
-    expect((await look(200)).requested).toHaveLength(200);
+    expect((await readView(200)).requested).toHaveLength(200);
     await maker.approve(approved);
     await bob.approve(approved);
-    expect((await look(1)).requested).toMatchObject([{ orderPk: approved.order_pk }]);
+    expect((await readView(1)).requested).toMatchObject([{ orderPk: approved.order_pk }]);
     await running.pass();
     expect(await rowOf(approved)).toMatchObject({ state: 'SIGNED' });
     // An approval whose transaction began before the decision and committed later also counts.
@@ -269,8 +269,8 @@ describe('approvals by keys outside the policy', () => {
     for (let i = 0; i < 5; i += 1) orders.push(await requestPayout(12, await merchant()));
     const policy = maker.policy(limits);
     await world.driver({ policy }).pass();
-    const look = () =>
-      world.store.look({
+    const readView = () =>
+      world.store.readView({
         requested: 2,
         unsigned: 2,
         everyWaiting: false,
@@ -278,11 +278,11 @@ describe('approvals by keys outside the policy', () => {
         approvalWaitMs: 86_400_000,
       });
     for (const order of orders) await approveAsStranger(order);
-    expect((await look()).requested).toEqual([]);
+    expect((await readView()).requested).toEqual([]);
     const approved = orders.at(-1)!;
     for (let i = 0; i < 20; i += 1) await approveAsStranger(approved, i.toString(16).padStart(64, '0'));
     await maker.approve(approved);
-    const [found, ...others] = (await look()).requested;
+    const [found, ...others] = (await readView()).requested;
     expect(others).toEqual([]);
     expect(found).toMatchObject({ orderPk: approved.order_pk });
     expect(found?.approvals.map(({ approver }) => approver)).toEqual(policy.approvers);

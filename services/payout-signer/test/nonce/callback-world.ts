@@ -18,7 +18,7 @@ import {
   type SignerWorld,
 } from './signer-world.ts';
 
-export interface Told {
+export interface CallbackSummary {
   readonly type: string;
   readonly status: string;
   readonly reason: string | null;
@@ -35,15 +35,15 @@ export async function createCallbackWorld() {
   const paid: OrderRow[] = [];
   let driver: RunningDriver | undefined;
 
-  async function callbacksOf(order: OrderRow): Promise<readonly Told[]> {
-    const { rows } = await sql<Told>`
+  async function callbacksOf(order: OrderRow): Promise<readonly CallbackSummary[]> {
+    const { rows } = await sql<CallbackSummary>`
       select notify_type as type, data::json->>'status' as status, data::json->>'reason' as reason,
         data::json->'transaction'->>'txid' as txid
       from notification where subject_id = ${order.order_pk} order by sequence`.execute(admin);
     return rows;
   }
   const callbackTypes = async (order: OrderRow) => (await callbacksOf(order)).map(({ type }) => type);
-  async function ends(order: OrderRow, end: 'ORDER_SUCCESS' | 'ORDER_FAILED'): Promise<Told> {
+  async function ends(order: OrderRow, end: 'ORDER_SUCCESS' | 'ORDER_FAILED'): Promise<CallbackSummary> {
     await world.mineUntil(end, async () => (await callbackTypes(order)).includes(end));
     const all = await callbacksOf(order);
     expect(all.filter(({ type }) => type === 'ORDER_SUCCESS' || type === 'ORDER_FAILED')).toHaveLength(1);

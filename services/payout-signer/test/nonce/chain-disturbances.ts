@@ -3,7 +3,7 @@ import { reorg } from '@opentill/devnets/evm/start-evm-devnet';
 import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import type { SignerWorld } from './signer-world.ts';
 
-export interface RoughTimes {
+export interface DisturbanceCounts {
   blocksTaken: number;
   transactionsTaken: number;
   /** The gateway considered these final. */
@@ -12,8 +12,8 @@ export interface RoughTimes {
   spikes: number;
 }
 
-export interface RoughChain {
-  readonly times: RoughTimes;
+export interface ChainDisturbances {
+  readonly times: DisturbanceCounts;
   forget(): Promise<void>;
   spike(): Promise<void>;
   /** Replaces the newest blocks by empty ones if they contain own transactions. */
@@ -22,8 +22,14 @@ export interface RoughChain {
 
 const SPIKE_WEI = '0x12a05f2000';
 
-export function createRoughChain({ rpcUrl, wallet, admin }: SignerWorld): RoughChain {
-  const times: RoughTimes = { blocksTaken: 0, transactionsTaken: 0, finalTaken: 0, drops: 0, spikes: 0 };
+export function createChainDisturbances({ rpcUrl, wallet, admin }: SignerWorld): ChainDisturbances {
+  const times: DisturbanceCounts = {
+    blocksTaken: 0,
+    transactionsTaken: 0,
+    finalTaken: 0,
+    drops: 0,
+    spikes: 0,
+  };
   const count = async (block: 'latest' | 'pending') =>
     Number(await callRpc<string>(rpcUrl, 'eth_getTransactionCount', [wallet, block]));
 

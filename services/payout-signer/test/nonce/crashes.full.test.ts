@@ -9,13 +9,13 @@ import { checkChain } from './check-chain.ts';
 import { requireProgress } from '../world/require-progress.ts';
 import { countOpen, killAtRandom } from './kill-at-random.ts';
 import {
-  startMortalSigner,
+  startCrashingSigner,
   isFeeStep,
   STEPS,
   type BroadcastOutcome,
-  type MortalSigner,
+  type CrashingSigner,
 } from './crashing-signer.ts';
-import { createRoughChain, type RoughChain } from './chain-disturbances.ts';
+import { createChainDisturbances, type ChainDisturbances } from './chain-disturbances.ts';
 import { prepareEnvironment } from './signer-process.ts';
 import { createSignerWorld, ONE_ETH, type SignerWorld } from './signer-world.ts';
 
@@ -28,10 +28,10 @@ const OPEN_AT_ONCE = 6;
 const OLD_MS = 1_500;
 
 let world: SignerWorld;
-let rough: RoughChain;
+let rough: ChainDisturbances;
 beforeAll(async () => {
   world = await createSignerWorld();
-  rough = createRoughChain(world);
+  rough = createChainDisturbances(world);
 });
 afterAll(async () => {
   await world.close();
@@ -47,7 +47,7 @@ const orders: OrderRow[] = [];
 
 interface Replica {
   readonly name: string;
-  life: MortalSigner;
+  life: CrashingSigner;
   end: string | number;
   leadsSince: number | undefined;
 }
@@ -81,7 +81,7 @@ function planCrash(replica: Replica): void {
   replica.life.planCrash({ at: replica.end, fault: random() < 0.85 ? 'crash' : 'lose' });
 }
 
-const startLife = (name: string) => startMortalSigner(world, name, chooseOutcome, noteSent);
+const startLife = (name: string) => startCrashingSigner(world, name, chooseOutcome, noteSent);
 
 async function tend(replica: Replica): Promise<void> {
   const { life } = replica;

@@ -5,8 +5,8 @@ import type { PayoutStore } from '../../src/nonce/store/payout-store.ts';
 import type { RunningDriver, SignerWorld } from './signer-world.ts';
 
 const STORE = [
-  'look',
-  'takeIn',
+  'readView',
+  'applyExternalUpdates',
   'spent',
   'authorise',
   'saveSigned',
@@ -40,7 +40,7 @@ export interface PlannedCrash {
   readonly fault: Fault;
 }
 
-export interface MortalSigner {
+export interface CrashingSigner {
   readonly runner: RunningDriver;
   diedAt(): string | undefined;
   /** A step failed, and the process continues without a planned crash. */
@@ -48,12 +48,12 @@ export interface MortalSigner {
   planCrash(planCrash: PlannedCrash | undefined): void;
 }
 
-export async function startMortalSigner(
+export async function startCrashingSigner(
   world: SignerWorld,
   name: string,
   chooseFate: () => BroadcastOutcome,
   onSent: (fate: BroadcastOutcome, outcomes: readonly SendOutcome[]) => void,
-): Promise<MortalSigner> {
+): Promise<CrashingSigner> {
   const points = createCrashPoints();
   let fatal: PlannedCrash | undefined;
 

@@ -45,7 +45,7 @@ const isHalted = async () => {
 const release = () =>
   sql`update wallet_halt set released_at = now(), released_by = 'test', released_reason = 'it was us'
     where released_at is null`.execute(world.admin);
-async function landsOnce(orders: readonly OrderRow[]): Promise<void> {
+async function expectLandedOnce(orders: readonly OrderRow[]): Promise<void> {
   await world.land(orders);
   for (const order of orders) expect(await world.received(order)).toBe(order.amount);
 }
@@ -88,11 +88,11 @@ describe('foreign transaction', () => {
       await sql`select from incident where kind = 'FOREIGN_NONCE' and closed_at is null`.execute(world.admin);
     expect(rows).toHaveLength(1);
     await release();
-    await landsOnce([waiting]);
+    await expectLandedOnce([waiting]);
     expect(await world.transactionsOf(order)).toHaveLength(1);
     expect(await world.payoutOf(order)).toMatchObject({ state: 'SIGNED', obstacle: 'NEEDS_DECISION' });
     await world.decide(order, { decision: 'PAY_AGAIN', nonce: 0 });
-    await landsOnce([order]);
+    await expectLandedOnce([order]);
     expect(await world.decisionsOf(order)).toEqual([{ outcome: 'DONE', detail: null }]);
     expect((await world.noncesOf(order)).map(({ state }) => state)).toEqual(['TAKEN', 'FINAL']);
   });
@@ -144,7 +144,7 @@ describe('foreign transaction', () => {
     await release();
     await world.decide(other, { decision: 'PAY_AGAIN', nonce: nonce + 1 });
     await start();
-    await landsOnce([other]);
+    await expectLandedOnce([other]);
     expect(await world.received(order)).toBe(amount);
     expect((await world.noncesOf(order)).map(({ state }) => state)).toEqual(['TAKEN']);
   });
@@ -162,7 +162,7 @@ describe('foreign transaction', () => {
     await waitUntil('halted', isHalted);
     expect((await world.nonces()).slice(next)).toMatchObject([{ state: 'TAKEN' }, { state: 'TAKEN' }]);
     await release();
-    await landsOnce([order]);
+    await expectLandedOnce([order]);
     expect(await world.noncesOf(order)).toEqual([{ nonce: next + 2, state: 'FINAL' }]);
   });
 });
@@ -206,7 +206,7 @@ describe('signer without the lease', () => {
       expect([await world.transactionsOf(order), await world.nonces()]).toEqual(before);
       await awake.release();
       await start();
-      await landsOnce([order]);
+      await expectLandedOnce([order]);
       await drivers.pop()?.stop();
     }
     await database.close();
@@ -243,7 +243,7 @@ describe('payout that expires while it is being signed', () => {
         },
       }),
     });
-    await landsOnce(long);
+    await expectLandedOnce(long);
     expect(expired).toBe(2);
     for (const order of short) {
       expect(await world.payoutOf(order)).toMatchObject({ state: 'EXPIRED', reason: 'Payout expired' });
@@ -264,7 +264,7 @@ describe('payout that expires while it is being signed', () => {
       world.admin,
     );
     expect(await expire([order])).toBe(0);
-    await landsOnce([order]);
+    await expectLandedOnce([order]);
   });
 });
 

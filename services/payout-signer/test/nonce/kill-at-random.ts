@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { requireProgress } from '../world/require-progress.ts';
-import type { RoughChain } from './chain-disturbances.ts';
+import type { ChainDisturbances } from './chain-disturbances.ts';
 import { startProcess, type SignerProcess } from './signer-process.ts';
 import type { SignerWorld } from './signer-world.ts';
 
@@ -20,7 +20,7 @@ export async function killAtRandom(
   world: SignerWorld,
   env: Readonly<Record<string, string>>,
   random: () => number,
-  rough: RoughChain,
+  rough: ChainDisturbances,
   wanted: { readonly leaders: number; readonly standbys: number },
 ): Promise<{ readonly orders: readonly OrderRow[]; readonly leaders: number; readonly standbys: number }> {
   const orders: OrderRow[] = [];

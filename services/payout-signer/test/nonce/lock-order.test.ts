@@ -12,7 +12,7 @@ import { anEvmAddress, type OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import type { PayoutStore, SignedAttempt } from '../../src/nonce/store/payout-store.ts';
 import { createPayoutStore } from '../../src/nonce/store/create-store.ts';
-import { CHAIN, createStillWorld, USDT, type StillWorld } from './static-chain-world.ts';
+import { CHAIN, createStaticChainWorld, USDT, type StaticChainWorld } from './static-chain-world.ts';
 
 // Signers of two wallets and the tracker update the same payouts, many per statement. Each locks rows in key order, and
 // the database's clock decides expiry.
@@ -27,13 +27,13 @@ interface Wallet {
   nonce: number;
 }
 
-let world: StillWorld;
+let world: StaticChainWorld;
 let tracker: Database;
 let signer: Database;
 let wallets: readonly [Wallet, Wallet];
 const random = seededRandom(5);
 beforeAll(async () => {
-  world = await createStillWorld();
+  world = await createStaticChainWorld();
   [tracker, signer] = [world.open('tracker'), world.open('signer')];
   wallets = [await aWallet(world.wallet, 1), await aWallet(anEvmAddress() as Address, 10_000)];
 });
@@ -99,7 +99,7 @@ function decisionsOn(orders: readonly OrderRow[]) {
   return {
     authorised: orderPks.slice(0, 4),
     needApproval: orderPks.slice(4, 6),
-    judgedAgain: [],
+    stillNeedApproval: [],
     heldBack: [],
     refused: orderPks.slice(6, 8).map((orderPk) => ({ orderPk, reason: 'no' })),
     obstacles: orderPks.slice(8).map((orderPk) => ({ orderPk, obstacle: 'NO_GAS' as const })),

@@ -97,9 +97,9 @@ export function createModelStore(tables: ModelTables, key: WalletKey, around: Ar
     own.set(attempt.signed.txHash, { ...attempt, signedAt, outcome: null, lastSentAt: null });
   };
   return {
-    look: () =>
-      around('look', () => ({
-        ...common.look(),
+    readView: () =>
+      around('readView', () => ({
+        ...common.readView(),
         cursor: {
           seen: { height: tables.seenHeight, hash: blockHash(tables.seenHeight) },
           verified: { height: tables.verifiedHeight, hash: blockHash(tables.verifiedHeight) },
@@ -118,8 +118,8 @@ export function createModelStore(tables: ModelTables, key: WalletKey, around: Ar
         nextNonce: highest() === null ? null : (highest() ?? 0) + 1,
         highestUsed: highestUsed(),
       })),
-    takeIn: (lease) =>
-      write('takeIn', lease, () => {
+    applyExternalUpdates: (lease) =>
+      write('applyExternalUpdates', lease, () => {
         const none = (): number[] => [];
         const taken = {
           finalNonces: none(),

@@ -10,7 +10,7 @@ import type { PayoutStore } from '../../src/nonce/store/payout-store.ts';
 import type { WalletKey } from '../../src/payouts/payout-facts.ts';
 import {
   codec,
-  createLives,
+  simulateProcesses,
   observe,
   policyOf,
   type Fault as GenericFault,
@@ -70,7 +70,7 @@ export async function runModel(faults: readonly Fault[], variant: Variant = {}):
     change();
     scan(tables, chain);
   };
-  const { points, around, rpc, liveOn } = createLives<FaultKind, ModelTables>(
+  const { points, around, rpc, liveOn } = simulateProcesses<FaultKind, ModelTables>(
     faults,
     tables,
     {

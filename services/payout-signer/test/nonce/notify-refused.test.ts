@@ -7,14 +7,14 @@ import { newId } from '@opentill/runtime/ids';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import type { PayoutStore } from '../../src/nonce/store/payout-store.ts';
 import { createPayoutStore } from '../../src/nonce/store/create-store.ts';
-import { CHAIN, createStillWorld, type StillWorld } from './static-chain-world.ts';
+import { CHAIN, createStaticChainWorld, type StaticChainWorld } from './static-chain-world.ts';
 
-let world: StillWorld;
+let world: StaticChainWorld;
 let signer: Database;
 let store: PayoutStore;
 let lease: Lease;
 beforeAll(async () => {
-  world = await createStillWorld();
+  world = await createStaticChainWorld();
   signer = world.open('signer');
   const db = signer.kysely;
   store = createPayoutStore(db, { chain: CHAIN, wallet: world.wallet }, { newId, clock: systemClock });
@@ -40,7 +40,7 @@ test('notifies the tracker only of refused payouts, after their rows are locked'
   const decisions = {
     authorised: [],
     needApproval: [],
-    judgedAgain: [],
+    stillNeedApproval: [],
     heldBack: [],
     refused: [order, ended].map(({ order_pk: orderPk }) => ({ orderPk, reason })),
     obstacles: [],

@@ -2,15 +2,21 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import { anEvmAddress, aPayout, type OrderRow } from '@opentill/testkit/scenario';
 import { policyFor, type PolicyMaker } from './policy-for.ts';
-import { CHAIN, createStillWorld, ONE_USDT, USDT, type StillWorld } from './static-chain-world.ts';
+import {
+  CHAIN,
+  createStaticChainWorld,
+  ONE_USDT,
+  USDT,
+  type StaticChainWorld,
+} from './static-chain-world.ts';
 
 // Blocked payouts must neither hide those that can continue nor make a pass more expensive.
 const PAGE = 200;
 
-let world: StillWorld;
+let world: StaticChainWorld;
 let maker: PolicyMaker;
 beforeAll(async () => {
-  world = await createStillWorld();
+  world = await createStaticChainWorld();
   maker = policyFor(world);
 });
 afterAll(() => world.close());

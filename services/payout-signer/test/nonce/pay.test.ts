@@ -9,7 +9,7 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import { approvalText } from '@opentill/wallet/policy/approval';
 import { judgeByPolicy } from '../../src/policy/judge-by-policy.ts';
 import type { PolicyJudge } from '../../src/policy/policy-port.ts';
-import { judgeOf } from '../world/test-policy.ts';
+import { policyCheckOf } from '../world/test-policy.ts';
 import {
   CHAIN,
   createSignerWorld,
@@ -43,7 +43,7 @@ const isInPool = async (order: OrderRow): Promise<boolean> => {
   return (await callRpc<unknown>(world.rpcUrl, 'eth_getTransactionByHash', [txHash])) !== null;
 };
 
-async function landsOnce(orders: readonly OrderRow[]): Promise<void> {
+async function expectLandedOnce(orders: readonly OrderRow[]): Promise<void> {
   await world.land(orders);
   for (const order of orders) {
     expect(await world.received(order)).toBe(order.amount);
@@ -57,7 +57,7 @@ describe('payout on an EVM chain', () => {
   test('delivers the exact amount of a token and of native coin, once each', async () => {
     await start();
     const orders = [await world.payout(), await world.nativePayout(ONE_ETH / 3n)];
-    await landsOnce(orders);
+    await expectLandedOnce(orders);
     for (const order of orders) {
       expect(await world.payoutOf(order)).toEqual({
         state: 'SIGNED',
@@ -91,7 +91,7 @@ describe('payout on an EVM chain', () => {
     await waitUntil('known', () => outcomes.includes('KNOWN'));
     await callRpc(world.rpcUrl, 'anvil_mine', ['0x1']);
     losing = false;
-    await landsOnce([order]);
+    await expectLandedOnce([order]);
     expect(await world.transactionsOf(order)).toHaveLength(1);
   });
 
@@ -111,7 +111,7 @@ describe('payout on an EVM chain', () => {
     const order = await world.payout();
     await waitUntil('sent thrice in vain', () => lost >= 3);
     expect(await world.payoutOf(order)).toMatchObject({ sent: true });
-    await landsOnce([order]);
+    await expectLandedOnce([order]);
     expect(await world.transactionsOf(order)).toHaveLength(1);
   });
 
@@ -122,7 +122,7 @@ describe('payout on an EVM chain', () => {
     const [{ tx_hash: txHash } = { tx_hash: '' }] = await world.transactionsOf(order);
     await dropTransaction(world.rpcUrl, txHash);
     await waitUntil('in the pool again', () => isInPool(order));
-    await landsOnce([order]);
+    await expectLandedOnce([order]);
     expect(await world.transactionsOf(order)).toHaveLength(1);
   });
 
@@ -138,7 +138,7 @@ describe('payout on an EVM chain', () => {
     const replaced = await world.transactionsOf(order);
     expect(new Set(replaced.map(({ nonce }) => nonce)).size).toBe(1);
     await callRpc(world.rpcUrl, 'anvil_setNextBlockBaseFeePerGas', ['0x3b9aca00']);
-    await landsOnce([order]);
+    await expectLandedOnce([order]);
   });
 
   test('sends again after a reorganisation, before and after finality', async () => {
@@ -150,11 +150,11 @@ describe('payout on an EVM chain', () => {
     await world.mine();
     await waitUntil('seen', async () => (await world.transactionsOf(soon))[0]?.fate === 'MINED');
     await reorg({ rpcUrl: world.rpcUrl, depth: 1 });
-    await landsOnce([soon, deep]);
+    await expectLandedOnce([soon, deep]);
     await reorg({ rpcUrl: world.rpcUrl, depth: await depthOf(deep) });
     expect(await world.received(deep)).toBe(0n);
     await waitUntil('open again', async () => (await world.noncesOf(deep))[0]?.state === 'SIGNED');
-    await landsOnce([soon, deep]);
+    await expectLandedOnce([soon, deep]);
     expect(await world.transactionsOf(deep)).toHaveLength(1);
   });
 });
@@ -168,7 +168,7 @@ describe('obstacle of a payout', () => {
     await awaitObstacle(order, 'NO_GAS');
     expect(await world.noncesOf(order)).toEqual([]);
     await callRpc(world.rpcUrl, 'anvil_setBalance', [world.wallet, before]);
-    await landsOnce([order]);
+    await expectLandedOnce([order]);
   });
 
   test('waits without tokens while other payouts continue, and continues after a top-up', async () => {
@@ -181,7 +181,7 @@ describe('obstacle of a payout', () => {
     await start();
     const [large, small] = [await world.payout({ amount: 2n * rest }), await world.payout()];
     await awaitObstacle(large, 'NO_TOKENS');
-    await landsOnce([small]);
+    await expectLandedOnce([small]);
     expect(await world.noncesOf(large)).toEqual([]);
     await payToken({
       rpcUrl: world.rpcUrl,
@@ -190,7 +190,7 @@ describe('obstacle of a payout', () => {
       to: world.wallet,
       amountBaseUnits: held,
     });
-    await landsOnce([large]);
+    await expectLandedOnce([large]);
   });
 
   test('does not sign under a halt, but still sends signed payouts', async () => {
@@ -203,10 +203,10 @@ describe('obstacle of a payout', () => {
     await awaitObstacle(waiting, 'HALTED');
     const [{ tx_hash: txHash } = { tx_hash: '' }] = await world.transactionsOf(signed);
     await dropTransaction(world.rpcUrl, txHash);
-    await landsOnce([signed]);
+    await expectLandedOnce([signed]);
     expect(await world.payoutOf(waiting)).toMatchObject({ state: 'REQUESTED' });
     await sql`update wallet_halt set released_at = now() where released_at is null`.execute(world.admin);
-    await landsOnce([waiting]);
+    await expectLandedOnce([waiting]);
   });
 
   test('refuses a vetoed payout and releases its nonce', async () => {
@@ -233,7 +233,7 @@ describe('policy of the signer', () => {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519');
   const approver = publicKey.export({ format: 'der', type: 'spki' }).subarray(-32).toString('hex');
   const judge = (): PolicyJudge =>
-    judgeOf(world.network, {
+    policyCheckOf(world.network, {
       asset: {
         maxPerPayout: '50',
         maxPerHour: '1000',
@@ -252,7 +252,7 @@ describe('policy of the signer', () => {
       await world.payout({ amount: 30_000_000n, merchant_id: merchantId }),
     ];
     await start({ policy: judge() });
-    await landsOnce([first]);
+    await expectLandedOnce([first]);
     await world.reaches(tooMuch, 'REFUSED');
     await world.reaches(together, 'REFUSED');
     expect(await world.payoutOf(tooMuch)).toMatchObject({ reason: 'Limit per payout exceeded' });
@@ -288,7 +288,7 @@ describe('policy of the signer', () => {
     );
     expect(rows).toEqual([]);
     await put(sign(null, Buffer.from(text), privateKey));
-    await landsOnce([order]);
+    await expectLandedOnce([order]);
   });
 
   test.each(['ETH', 'ETH_SEPOLIA', 'TRON_TEST'] as const)(

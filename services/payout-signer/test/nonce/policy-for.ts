@@ -4,8 +4,8 @@ import type { Address } from '@opentill/chain/address-codec';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { approvalText } from '@opentill/wallet/policy/approval';
 import type { PolicyJudge } from '../../src/policy/policy-port.ts';
-import { judgeOf } from '../world/test-policy.ts';
-import { CHAIN, USDT, type StillWorld } from './static-chain-world.ts';
+import { policyCheckOf } from '../world/test-policy.ts';
+import { CHAIN, USDT, type StaticChainWorld } from './static-chain-world.ts';
 
 export interface PolicyMaker {
   /** Display units. Missing limits are unlimited. */
@@ -18,11 +18,11 @@ export function policyFor({
   network,
   admin,
   wallet,
-}: Pick<StillWorld, 'network' | 'admin' | 'wallet'>): PolicyMaker {
+}: Pick<StaticChainWorld, 'network' | 'admin' | 'wallet'>): PolicyMaker {
   const alice = createApprover();
   return {
     policy: (limits = {}, more = {}) =>
-      judgeOf(network, {
+      policyCheckOf(network, {
         asset: limits,
         more: {
           approvers: [{ name: 'alice', publicKey: alice.publicKey }],

@@ -8,15 +8,15 @@ import { baseUnits } from '@opentill/domain/money';
 import { anEvmAddress, type OrderRow } from '@opentill/testkit/scenario';
 import type { PolicyJudge } from '../../src/policy/policy-port.ts';
 import { policyFor, type PolicyMaker } from './policy-for.ts';
-import { createStillWorld, ONE_USDT, USDT, type StillWorld } from './static-chain-world.ts';
+import { createStaticChainWorld, ONE_USDT, USDT, type StaticChainWorld } from './static-chain-world.ts';
 
 // Write access to the database must not suffice for a signature: not for payouts that the policy did not authorise, nor
 // for fee increases of transactions that the key did not sign.
 
-let world: StillWorld;
+let world: StaticChainWorld;
 let maker: PolicyMaker;
 beforeAll(async () => {
-  world = await createStillWorld();
+  world = await createStaticChainWorld();
   maker = policyFor(world);
 });
 afterAll(() => world.close());
@@ -114,7 +114,10 @@ describe('fee increase', () => {
   const evil = anEvmAddress() as Address;
   const LATE = [60_000, 5] as const;
 
-  async function waitingInPools(): Promise<{ order: OrderRow; driver: ReturnType<StillWorld['driver']> }> {
+  async function waitingInPools(): Promise<{
+    order: OrderRow;
+    driver: ReturnType<StaticChainWorld['driver']>;
+  }> {
     const order = await world.payout();
     const driver = world.driver();
     await driver.pass();

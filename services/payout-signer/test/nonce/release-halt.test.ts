@@ -6,14 +6,14 @@ import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
 import type { PayoutStore } from '../../src/nonce/store/payout-store.ts';
 import { createPayoutStore } from '../../src/nonce/store/create-store.ts';
-import { CHAIN, createStillWorld, type StillWorld } from './static-chain-world.ts';
+import { CHAIN, createStaticChainWorld, type StaticChainWorld } from './static-chain-world.ts';
 
-let world: StillWorld;
+let world: StaticChainWorld;
 let signer: Database;
 let lease: Lease;
 let store: PayoutStore;
 beforeAll(async () => {
-  world = await createStillWorld();
+  world = await createStaticChainWorld();
   signer = world.open('signer');
   const db = signer.kysely;
   store = createPayoutStore(db, { chain: CHAIN, wallet: world.wallet }, { newId, clock: systemClock });

@@ -5,8 +5,8 @@ import { runModel, type Variant } from './model-world.ts';
 const otherOrder: Variant = {
   store: (store, tables) => ({
     ...store,
-    async look(options) {
-      const view = await store.look(options);
+    async readView(options) {
+      const view = await store.readView(options);
       if (tables.token <= 1) return view;
       return { ...view, requested: view.requested.toReversed(), unsigned: view.unsigned.toReversed() };
     },

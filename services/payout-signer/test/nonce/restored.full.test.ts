@@ -29,8 +29,8 @@ afterEach(async () => {
 /** After the restore payouts get other nonces than before. */
 const otherOrder = (store: PayoutStore): PayoutStore => ({
   ...store,
-  async look(options) {
-    const view = await store.look(options);
+  async readView(options) {
+    const view = await store.readView(options);
     return { ...view, requested: view.requested.toReversed(), unsigned: view.unsigned.toReversed() };
   },
 });

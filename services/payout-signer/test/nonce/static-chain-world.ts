@@ -37,7 +37,7 @@ const ASKING: readonly (keyof WalletSender)[] = [
   'broadcast',
 ];
 
-export interface StillChain {
+export interface StaticChain {
   gasMoney: bigint;
   outcome: SendOutcome;
   count: number;
@@ -45,10 +45,10 @@ export interface StillChain {
   pool?: Partial<SourcesCount>;
 }
 
-export type StillWorld = Awaited<ReturnType<typeof createStillWorld>>;
+export type StaticChainWorld = Awaited<ReturnType<typeof createStaticChainWorld>>;
 
 /** The database and the keys are real; the chain is in memory and does not advance. */
-export async function createStillWorld() {
+export async function createStaticChainWorld() {
   const network = networkOf('http://127.0.0.1:1');
   const opened = await createWorld('EVM', ({ keys }) =>
     Promise.resolve({
@@ -76,7 +76,7 @@ export async function createStillWorld() {
   const key = { chain: CHAIN, wallet } as const;
   let height = 100;
   await aChainCursor(admin, { chain: CHAIN });
-  const chain: StillChain = { gasMoney: 100n * ONE_ETH, outcome: 'ACCEPTED', count: 0 };
+  const chain: StaticChain = { gasMoney: 100n * ONE_ETH, outcome: 'ACCEPTED', count: 0 };
   const signing: SigningDeps = {
     chainId: network.chainId!,
     bounds: { minPriorityFeePerGas: 1n, maxPriorityFeePerGas: 10n ** 11n, maxFeePerGas: 10n ** 12n },
@@ -201,7 +201,7 @@ export async function createStillWorld() {
 function answerFromMemory(
   sender: WalletSender,
   signing: SigningDeps,
-  chain: StillChain,
+  chain: StaticChain,
   broadcasts: (readonly TxHash[])[],
 ): WalletSender {
   const block = { height: 100, hash: `0x${'1'.repeat(64)}` as BlockHash };

@@ -2,7 +2,11 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import { tokenBalance } from '@opentill/devnets/evm/start-evm-devnet';
-import { createLyingRpcProxy, type LyingRpcProxy, type RpcCall } from '@opentill/testkit/byzantine-rpc-proxy';
+import {
+  createByzantineRpcProxy,
+  type ByzantineRpcProxy,
+  type RpcCall,
+} from '@opentill/testkit/byzantine-rpc-proxy';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { checkChain } from './check-chain.ts';
@@ -14,7 +18,7 @@ import { createSignerWorld, USDT, type RunningDriver, type SignerWorld } from '.
 type Tampering = (call: RpcCall, honest: () => Promise<unknown>) => Promise<unknown>;
 
 let world: SignerWorld;
-let proxy: LyingRpcProxy;
+let proxy: ByzantineRpcProxy;
 let driver: RunningDriver | undefined;
 let tampering: Tampering | undefined;
 let wrongAnswers = 0;
@@ -22,7 +26,7 @@ const orders: OrderRow[] = [];
 
 beforeAll(async () => {
   world = await createSignerWorld(async (rpcUrl) => {
-    proxy = await createLyingRpcProxy({
+    proxy = await createByzantineRpcProxy({
       upstreamUrl: rpcUrl,
       seed: 1,
       async override(call, honest) {

@@ -14,14 +14,20 @@ import type { PolicyJudge } from '../../src/policy/policy-port.ts';
 import { createPayoutStore } from '../../src/nonce/store/create-store.ts';
 import { createClockReader } from '../../src/wallet/watch-clocks.ts';
 import { policyFor, type PolicyMaker } from './policy-for.ts';
-import { CHAIN, createStillWorld, ONE_USDT, USDT, type StillWorld } from './static-chain-world.ts';
+import {
+  CHAIN,
+  createStaticChainWorld,
+  ONE_USDT,
+  USDT,
+  type StaticChainWorld,
+} from './static-chain-world.ts';
 
-let world: StillWorld;
+let world: StaticChainWorld;
 let maker: PolicyMaker;
 let api: Database;
 let signer: Database;
 beforeAll(async () => {
-  world = await createStillWorld();
+  world = await createStaticChainWorld();
   maker = policyFor(world);
   [api, signer] = [world.open('api'), world.open('signer')];
 });
@@ -150,7 +156,7 @@ describe('two wallets of a chain', () => {
       ttlMs: 600_000,
     }).acquire();
     const { approvers, approvalWaitMs } = policy;
-    const view = await store.look({
+    const view = await store.readView({
       requested: 200,
       unsigned: 200,
       everyWaiting: true,

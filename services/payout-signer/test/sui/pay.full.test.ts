@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
-import { landsOnce as landOnce } from '../world/expect-landed-once.ts';
+import { expectLandedOnce as landOnce } from '../world/expect-landed-once.ts';
 import { createSuiWorld, ONE_USDC, type RunningSigner, type SuiWorld } from './sui-world.ts';
 
 let world: SuiWorld;
@@ -25,7 +25,8 @@ const start = async (options: Parameters<SuiWorld['start']>[0] = {}): Promise<Ru
   return signer;
 };
 
-const landsOnce = (orders: readonly OrderRow[], attempts?: number) => landOnce(world, orders, attempts);
+const expectLandedOnce = (orders: readonly OrderRow[], attempts?: number) =>
+  landOnce(world, orders, attempts);
 
 describe('payout on SUI with faults', () => {
   test('sends the same bytes again after a lost answer, and pays once', async () => {
@@ -46,7 +47,7 @@ describe('payout on SUI with faults', () => {
     await waitUntil('sent several times', () => broadcasts > 2);
     losing = false;
     world.devnet.control.resume();
-    await landsOnce([order]);
+    await expectLandedOnce([order]);
   });
 
   test('pays with any epoch duration that a node reports', async () => {
@@ -61,7 +62,7 @@ describe('payout on SUI with faults', () => {
           },
         }),
       });
-      await landsOnce([await world.payout()]);
+      await expectLandedOnce([await world.payout()]);
       await signer.stop();
     }
   });

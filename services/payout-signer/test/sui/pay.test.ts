@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { PATIENCE_MS } from '../world/quick-timing.ts';
-import { landsOnce as landOnce } from '../world/expect-landed-once.ts';
+import { expectLandedOnce as landOnce } from '../world/expect-landed-once.ts';
 import {
   aSuiAddress,
   createSuiWorld,
@@ -36,7 +36,8 @@ const start = async (options: Parameters<SuiWorld['start']>[0] = {}): Promise<Ru
 const sent = (order: OrderRow) =>
   waitUntil('sent', async () => (await world.payoutOf(order)).sent, PATIENCE_MS);
 
-const landsOnce = (orders: readonly OrderRow[], attempts?: number) => landOnce(world, orders, attempts);
+const expectLandedOnce = (orders: readonly OrderRow[], attempts?: number) =>
+  landOnce(world, orders, attempts);
 
 describe('payout on SUI', () => {
   test('delivers the exact amount in a token and in SUI, one payment per equal payout', async () => {
@@ -45,7 +46,7 @@ describe('payout on SUI', () => {
     const equalPayouts = [await world.payout({ address }), await world.payout({ address })];
     const orders = [await world.payout(), await world.nativePayout(3n * ONE_SUI + 7n)];
     await world.land(equalPayouts);
-    await landsOnce(orders);
+    await expectLandedOnce(orders);
     expect(await world.received(equalPayouts[0]!)).toBe(10n * ONE_USDC);
     const hashes = (await Promise.all(equalPayouts.map((one) => world.attemptsOf(one)))).map(
       ([one]) => one?.tx_hash,
@@ -74,7 +75,7 @@ describe('payout on SUI', () => {
     await world.until('signed anew', order, ({ length }) => length === 2);
     const [dead] = await world.attemptsOf(order);
     expect(dead).toMatchObject({ state: 'DEAD', fate: null });
-    await landsOnce([order], 2);
+    await expectLandedOnce([order], 2);
   });
 
   test('does not sign a landed payout again when nodes deny it, because the scan read it', async () => {
@@ -95,10 +96,10 @@ describe('payout on SUI', () => {
     const [attempt, ...others] = await world.attemptsOf(order);
     expect(others).toEqual([]);
     expect(attempt).toMatchObject({ state: 'OPEN', fate: null });
-    const bury = sql`update payout_attempt set state = 'DEAD', dead_height = 1, dead_hash = 'h' where tx_hash = ${attempt!.tx_hash}`;
-    await expect(bury.execute(world.admin)).rejects.toThrow(/may still land or has landed/);
+    const markDead = sql`update payout_attempt set state = 'DEAD', dead_height = 1, dead_hash = 'h' where tx_hash = ${attempt!.tx_hash}`;
+    await expect(markDead.execute(world.admin)).rejects.toThrow(/may still land or has landed/);
     world.devnet.control.clearFaults();
-    await landsOnce([order, next]);
+    await expectLandedOnce([order, next]);
   });
 
   test('ends a payout that fails on the chain, without signing it again', async () => {
@@ -133,7 +134,7 @@ describe('payout on SUI', () => {
       world.admin,
     );
     const order = await world.payout({ amount: held });
-    await landsOnce([order]);
+    await expectLandedOnce([order]);
     expect(await world.heldBy(world.wallet, USDC)).toBe(0n);
     await waitUntil('its fee is booked', async () => {
       const { rows } = await sql<{ fees: number }>`

@@ -12,8 +12,8 @@ import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
 import { aChainCursor, aMerchant, aPayout } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
-import type { FeeElsewhere } from '../../src/expiring/store/attempt-facts.ts';
-import type { AttemptStore, Besides, SignedPayment } from '../../src/expiring/store/attempt-store.ts';
+import type { OtherFee } from '../../src/expiring/store/attempt-facts.ts';
+import type { AttemptStore, CommitFacts, SignedPayment } from '../../src/expiring/store/attempt-store.ts';
 import { createAttemptStore } from '../../src/expiring/store/create-store.ts';
 import { readFeesElsewhere } from '../../src/expiring/store/fees-of-other-wallets.ts';
 
@@ -112,7 +112,7 @@ const gathering = (fee: bigint): Gathering => ({
   feeLimitBaseUnits: fee,
 });
 
-const sumOf = (fees: readonly FeeElsewhere[]): bigint => fees.reduce((sum, fee) => sum + fee.baseUnits, 0n);
+const sumOf = (fees: readonly OtherFee[]): bigint => fees.reduce((sum, fee) => sum + fee.baseUnits, 0n);
 const feesSeenBy = async (wallet: Address): Promise<bigint> =>
   sumOf(await readFeesElsewhere(signer.kysely, { chain: CHAIN, wallet }));
 const save = ({ store, lease }: Wallet, made: SignedPayment) => store.saveSigned(lease, [made], () => []);
@@ -149,11 +149,11 @@ describe('reserved SUI of the hot wallet', () => {
     expect(await feesSeenBy(one.address)).toBe(1_005n + 11n);
     expect(await feesSeenBy(two.address)).toBe(1_005n + 11n + 70n);
     const besides = async (store: AttemptStore) => {
-      const seen: Besides[] = [];
+      const seen: CommitFacts[] = [];
       const options = { requested: 1, unsigned: 1, everyWaiting: true, approvers: [], approvalWaitMs: 1 };
       await store.saveSigned(two.lease, [], (found) => (seen.push(found), []));
-      const { feesElsewhere } = await store.look(options);
-      return [sumOf(feesElsewhere), ...seen.map((found) => sumOf(found.feesElsewhere))];
+      const { otherFees } = await store.readView(options);
+      return [sumOf(otherFees), ...seen.map((found) => sumOf(found.otherFees))];
     };
     expect(await besides(two.store)).toEqual([1_086n, 1_086n]);
     // Without sponsoring, each address pays for itself.
@@ -185,7 +185,7 @@ describe('reserved SUI of the hot wallet', () => {
 describe('two wallets that use the same SUI concurrently', () => {
   const THERE = 10n;
   /** True if both fit into the SUI that is not reserved at commit. */
-  const isThere = (fees: readonly FeeElsewhere[], cost: bigint, there = THERE): boolean =>
+  const isThere = (fees: readonly OtherFee[], cost: bigint, there = THERE): boolean =>
     sumOf(fees) + cost <= there;
 
   test('reserves SUI only once for two wallets that commit concurrently', async () => {
@@ -198,8 +198,8 @@ describe('two wallets that use the same SUI concurrently', () => {
       const outcomes = await Promise.all(
         deposits.map(({ store, lease }, place) => {
           const one = made[place]!;
-          return store.saveSigned(lease, [one], ({ feesElsewhere }) =>
-            isThere(feesElsewhere, one.costBaseUnits) ? [] : [one.orderPk],
+          return store.saveSigned(lease, [one], ({ otherFees }) =>
+            isThere(otherFees, one.costBaseUnits) ? [] : [one.orderPk],
           );
         }),
       );
@@ -213,13 +213,11 @@ describe('two wallets that use the same SUI concurrently', () => {
       await sql`update payout_attempt set state = 'SETTLED' where state = 'OPEN'`.execute(admin);
       // Gatherings of earlier rounds may still land.
       const before = await feesSeenBy(hot.address);
-      const there = (fees: readonly FeeElsewhere[]): boolean => isThere(fees, 6n, THERE + before);
+      const there = (fees: readonly OtherFee[]): boolean => isThere(fees, 6n, THERE + before);
       const made = await payment(one.address, 6n);
       await onlyHot(hot);
       const [swept, gathered] = await Promise.all([
-        one.store.saveSigned(one.lease, [made], ({ feesElsewhere }) =>
-          there(feesElsewhere) ? [] : [made.orderPk],
-        ),
+        one.store.saveSigned(one.lease, [made], ({ otherFees }) => (there(otherFees) ? [] : [made.orderPk])),
         hot.store.saveGathering(hot.lease, gathering(6n), EPOCH, there),
       ]);
       expect(swept.kind === 'SAVED').toBe(!gathered);

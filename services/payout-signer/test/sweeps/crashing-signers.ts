@@ -1,6 +1,6 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
-import type { CrashPlan, Surroundings } from './run-crashing-signer.ts';
+import type { CrashPlan, PageContext } from './run-crashing-signer.ts';
 
 /** Processes that crash by themselves. A standby process replaces each. */
 export interface CrashingSigners {
@@ -18,9 +18,9 @@ interface Life {
   output: string;
 }
 
-const MAIN = join(import.meta.dirname, 'run-doomed-signer.ts');
+const MAIN = join(import.meta.dirname, 'run-crashing-signer.ts');
 
-export function startCrashingSigners(count: number, surroundings: Surroundings): CrashingSigners {
+export function startCrashingSigners(count: number, surroundings: PageContext): CrashingSigners {
   const deaths = new Map<string, number>();
   const known = new Set<string>();
   const lives: Life[] = [];
@@ -64,7 +64,7 @@ export function startCrashingSigners(count: number, surroundings: Surroundings):
   };
 }
 
-function forkSigner(surroundings: Surroundings): Life {
+function forkSigner(surroundings: PageContext): Life {
   const child = fork(MAIN, [], {
     execArgv: ['--conditions=source', '--disable-warning=ExperimentalWarning'],
     env: {

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Database } from '@opentill/db/database';
 import { aChainCursor, aCollection, anEvmAddress, aPayout } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
-import { findMovingDeposits } from '../../src/store/find-due-deposits.ts';
+import { findDueDeposits } from '../../src/store/find-due-deposits.ts';
 
 // A limited number of deposit addresses is handled at once. Addresses with work to do precede those that wait for a
 // block (seconds) or for finality (15 minutes on some chains).
@@ -73,7 +73,7 @@ async function aSweep(given: Given): Promise<string> {
 }
 
 const found = async (limit: number) =>
-  (await findMovingDeposits(admin.kysely, CHAIN, limit)).map(({ address }) => address);
+  (await findDueDeposits(admin.kysely, CHAIN, limit)).map(({ address }) => address);
 
 test('selects a sweep to sign, however many wait for blocks', async () => {
   for (let i = 0; i < 3; i += 1) {
@@ -139,7 +139,7 @@ test('never lets overdue open attempts displace addresses with work', async () =
   const ended = await anEndedAttempt(1);
   const landed = await anEndedAttempt(2, 'VERIFIED');
   const on = async (limit: number) =>
-    (await findMovingDeposits(admin.kysely, 'SUI_TEST', limit)).map(({ address }) => address);
+    (await findDueDeposits(admin.kysely, 'SUI_TEST', limit)).map(({ address }) => address);
   expect(new Set(await on(2))).toEqual(new Set([ended, landed]));
   expect(new Set(await on(18))).toEqual(new Set([ended, landed, ...stuck]));
 });

@@ -7,7 +7,7 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import { CHAIN } from '../nonce/signer-world.ts';
 import type { SweepWorld } from './sweep-world.ts';
 
-export interface HeldMoney {
+export interface HeldAssets {
   issuer(method: string, ...methodArguments: readonly unknown[]): Promise<void>;
   isDone(order: OrderRow, times?: number): Promise<boolean>;
   /** Kinds and account states of an address's movements, oldest first. */
@@ -22,14 +22,14 @@ export interface HeldMoney {
   rounds(count: number): Promise<void>;
 }
 
-export function watchHeldMoney(world: () => SweepWorld): HeldMoney {
+export function watchHeldAssets(world: () => SweepWorld): HeldAssets {
   const admin = () => world().admin;
   const plannedAt = async () => {
     const { rows } = await sql<{ at: string }>`
       select planned_at::text as at from sweep_plan where chain = ${CHAIN}`.execute(admin());
     return rows[0]?.at;
   };
-  const held: HeldMoney = {
+  const held: HeldAssets = {
     async issuer(method, ...methodArguments) {
       const { rpcUrl, mine } = world().signer;
       const txHash = await callContract({

@@ -10,13 +10,13 @@ import { seededRandom } from '@opentill/testkit/seeded-random';
 import { openKeystoreSigner } from '@opentill/wallet/keystore-signer';
 import type { NoncePaying } from '../../src/payouts/paying-network.ts';
 import { startService } from '../world/start-service.ts';
-import { judgeOf } from '../world/test-policy.ts';
+import { policyCheckOf } from '../world/test-policy.ts';
 import { sweepPolicy } from './sweep-policy.ts';
 
 // The process kills itself (SIGKILL) before or after an SQL statement or a call to the chain. Its parent controls it by
 // messages. Its last output line lists its steps, ending with the crash.
 
-export interface Surroundings {
+export interface PageContext {
   readonly databaseUrl: string;
   readonly amqpUrl: string;
   readonly network: NetworkConfig;
@@ -63,7 +63,7 @@ function mortal(sender: WalletSender, { seed, lostShare }: CrashPlan): WalletSen
   return { ...sender, ...steps };
 }
 
-async function live({ keystoreFile, passphrase, network, ...where }: Surroundings): Promise<void> {
+async function live({ keystoreFile, passphrase, network, ...where }: PageContext): Promise<void> {
   const { addressCodec: codec } = evmFamily;
   const keys = await openKeystoreSigner({ keystoreFile, passphrase, codecs: [codec], kind: 'test' });
   process.once('message', (fate: CrashPlan) => {
@@ -73,7 +73,7 @@ async function live({ keystoreFile, passphrase, network, ...where }: Surrounding
         ...where,
         keys,
         wallets: keys.addresses,
-        policy: judgeOf(network, sweepPolicy()),
+        policy: policyCheckOf(network, sweepPolicy()),
         paying: {
           kind: 'NONCES',
           network,
@@ -96,5 +96,5 @@ async function live({ keystoreFile, passphrase, network, ...where }: Surrounding
   process.send?.('ready');
 }
 
-process.once('message', (surroundings: Surroundings) => void live(surroundings));
+process.once('message', (surroundings: PageContext) => void live(surroundings));
 process.once('disconnect', () => process.exit(0)); // exits with its parent

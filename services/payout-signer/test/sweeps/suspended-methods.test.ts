@@ -24,7 +24,7 @@ afterEach(async () => {
 
 const resting = async () => {
   const store = createSweepStore(signer!.kysely, CHAIN, { newId: () => '', nativeSymbol: 'TRX' });
-  return [...(await store.look(undefined)).resting];
+  return [...(await store.readView(undefined)).resting];
 };
 
 async function aSweep(method: string, reason: string | null, minutesAgo: number): Promise<void> {

@@ -178,7 +178,7 @@ function simulate(
         },
       ],
       heldSymbols: new Set(),
-      stoppedBy: undefined,
+      stopReason: undefined,
       isRun: false,
     });
     for (const { asset } of plan.begin) {

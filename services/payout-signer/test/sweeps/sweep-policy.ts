@@ -1,6 +1,6 @@
 import type { Address } from '@opentill/chain/address-codec';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
-import { judgeOf, type TestPolicy } from '../world/test-policy.ts';
+import { policyCheckOf, type TestPolicy } from '../world/test-policy.ts';
 
 export const COLD = '0xc01dc01dc01dc01dc01dc01dc01dc01dc01dc01d' as Address;
 const SWEEP = { nativePrice: '1', maxTopUp: '0.1', maxNativePerDay: '10' };
@@ -12,4 +12,4 @@ export function sweepPolicy({ sweep, asset = {} }: SweepTerms = {}): TestPolicy 
 }
 
 export const sweepTermsOf = (network: NetworkConfig, given?: SweepTerms) =>
-  judgeOf(network, sweepPolicy(given)).sweepsOf(network.chain)!;
+  policyCheckOf(network, sweepPolicy(given)).sweepsOf(network.chain)!;

@@ -4,7 +4,7 @@ import type { WalletSender } from '@opentill/chain/wallet-sender';
 import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { CHAIN } from '../nonce/signer-world.ts';
-import { watchHeldMoney } from './held-assets.ts';
+import { watchHeldAssets } from './held-assets.ts';
 import { COLD, createSweepWorld, type SweepWorld } from './sweep-world.ts';
 
 // The hot wallet is halted between a plan and the signature of its fee. After the release the address is swept once,
@@ -22,7 +22,7 @@ afterAll(async () => {
 afterEach(async () => {
   await world.stopAll();
 });
-const { isDone, moves, waitForMove, rounds } = watchHeldMoney(() => world);
+const { isDone, moves, waitForMove, rounds } = watchHeldAssets(() => world);
 
 const halt = (kind: 'OPERATOR' | 'FOREIGN_NONCE') =>
   sql`insert into wallet_halt (halt_id, chain, wallet, kind, reason, set_by)

@@ -4,7 +4,7 @@ import { headHeight, reorg } from '@opentill/devnets/evm/start-evm-devnet';
 import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import { createMetrics } from '@opentill/runtime/metrics';
 import { CHAIN } from '../nonce/signer-world.ts';
-import { watchHeldMoney } from './held-assets.ts';
+import { watchHeldAssets } from './held-assets.ts';
 import { COLD, createSweepWorld, type SweepWorld } from './sweep-world.ts';
 
 // No fee is spent on money that cannot move, other sweeps continue, and it moves as soon as possible.
@@ -23,7 +23,7 @@ afterEach(async () => {
   await world.stopAll();
 });
 
-const { issuer, isDone, moves, waiting, obstaclesOf, passTimeOf, waitForMove } = watchHeldMoney(() => world);
+const { issuer, isDone, moves, waiting, obstaclesOf, passTimeOf, waitForMove } = watchHeldAssets(() => world);
 
 describe('token of a sweep', () => {
   test('keeps a sweep without a fee while its token is paused, then sweeps', async () => {

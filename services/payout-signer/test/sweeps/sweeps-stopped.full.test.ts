@@ -4,7 +4,7 @@ import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import { createMetrics } from '@opentill/runtime/metrics';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { CHAIN } from '../nonce/signer-world.ts';
-import { watchHeldMoney } from './held-assets.ts';
+import { watchHeldAssets } from './held-assets.ts';
 import { COLD, createSweepWorld, type SweepWorld } from './sweep-world.ts';
 
 // No forbidden sweep starts, started ones end or wait, no fee is sent twice, other sweeps continue, and all move once
@@ -23,7 +23,7 @@ afterEach(async () => {
   await world.stopAll();
 });
 
-const { issuer, isDone, moves, waiting, obstaclesOf, passTimeOf, waitForMove, rounds } = watchHeldMoney(
+const { issuer, isDone, moves, waiting, obstaclesOf, passTimeOf, waitForMove, rounds } = watchHeldAssets(
   () => world,
 );
 const topUps = async (order: OrderRow) =>

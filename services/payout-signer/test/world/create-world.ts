@@ -38,7 +38,7 @@ import {
 } from './start-service.ts';
 import { startScan } from './start-scan.ts';
 import { createTestKeys, type TestKeys } from './test-keys.ts';
-import { judgeOf, type TestPolicy } from './test-policy.ts';
+import { policyCheckOf, type TestPolicy } from './test-policy.ts';
 
 export interface ChainOfWorld<P extends PayingNetwork = PayingNetwork> {
   readonly network: NetworkConfig;
@@ -242,7 +242,7 @@ export async function createWorld<C extends ChainOfWorld>(
             keys: keys.keys,
             wallets: [wallet],
             stateDirectory: dir,
-            policy: judgeOf(network, policy),
+            policy: policyCheckOf(network, policy),
             paying: chain.openPaying(policy.sweep?.['gasless'] !== false) as P,
           },
           more,

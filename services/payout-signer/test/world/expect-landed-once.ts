@@ -5,7 +5,11 @@ import type { TronWorld } from '../expiring/tron-world.ts';
 
 type World = Pick<SuiWorld | TronWorld, 'land' | 'received' | 'attemptsOf' | 'payoutOf'>;
 
-export async function landsOnce(world: World, orders: readonly OrderRow[], attempts = 1): Promise<void> {
+export async function expectLandedOnce(
+  world: World,
+  orders: readonly OrderRow[],
+  attempts = 1,
+): Promise<void> {
   await world.land(orders);
   for (const order of orders) {
     expect(await world.received(order)).toBe(order.amount);

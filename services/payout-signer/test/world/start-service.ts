@@ -28,7 +28,7 @@ export interface RunningService {
   stop(): Promise<void>;
 }
 
-export interface Surroundings<P extends PayingNetwork> extends Pick<SignerDeps, 'policy' | 'stateDirectory'> {
+export interface PageContext<P extends PayingNetwork> extends Pick<SignerDeps, 'policy' | 'stateDirectory'> {
   readonly databaseUrl: string;
   readonly amqpUrl: string;
   readonly keys: KeystoreSigner;
@@ -46,7 +46,7 @@ export function openSignerPool(url: string, name: string, wrapPool?: DatabaseOpt
 }
 
 export function startService<P extends PayingNetwork>(
-  { databaseUrl, amqpUrl, paying, ...given }: Surroundings<P>,
+  { databaseUrl, amqpUrl, paying, ...given }: PageContext<P>,
   { sender, wrapPool, leaseTtlMs = TIMING.leaseTtlMs, timing, ...options }: ServiceOptions<P> = {},
 ): RunningService {
   const id = newId();

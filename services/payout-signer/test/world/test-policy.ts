@@ -34,7 +34,7 @@ export function policyText({ chain, tokens }: NetworkConfig, policy: TestPolicy 
   return JSON.stringify({ version: 1, chains: { [chain]: terms }, ...more });
 }
 
-export function judgeOf(network: NetworkConfig, policy: TestPolicy = {}): PolicyJudge {
+export function policyCheckOf(network: NetworkConfig, policy: TestPolicy = {}): PolicyJudge {
   const known = { networks: [network], codecs: Object.values(CODECS) };
   return judgeByPolicy(parsePolicy(policyText(network, policy), known));
 }

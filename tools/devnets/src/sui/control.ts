@@ -39,7 +39,7 @@ export interface SuiControl {
   setGasless(symbol: DevTokenSymbol, minimumBaseUnits: bigint | undefined): void;
   setReferenceGasPrice(mist: bigint): void;
   /** Pays this payer's gas from a shared object, so that gas changes no balance. Undefined ends it. */
-  setGasGivenBack(address: string | undefined): void;
+  setRebatedGas(address: string | undefined): void;
   fault(fault: SuiFault): void;
   clearFaults(): void;
   dropConnections(): void;
@@ -106,7 +106,7 @@ export function createControl(deps: SuiControlDeps): SuiControl {
     setReferenceGasPrice(mist) {
       chain.parameters.referenceGasPrice = mist;
     },
-    setGasGivenBack(address) {
+    setRebatedGas(address) {
       chain.parameters.gasGivenBackTo = address === undefined ? undefined : readAddress(address);
     },
     fault: (fault) => node.fault(fault),

@@ -40,8 +40,8 @@ const CONTROLS: Readonly<Record<string, Run>> = {
     setImmediate(() => control.dropConnections());
   },
   prune: (control, body) => control.prune(requiredNumber(body, 'lowestCheckpoint')),
-  setGasGivenBack: (control, body) =>
-    control.setGasGivenBack(body['address'] === undefined ? undefined : text(body, 'address')),
+  setRebatedGas: (control, body) =>
+    control.setRebatedGas(body['address'] === undefined ? undefined : text(body, 'address')),
   openNode: async (control) => ({ url: (await control.openNode()).url }),
 };
 

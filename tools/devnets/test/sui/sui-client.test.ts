@@ -98,12 +98,12 @@ test('charges gas from a shared object without changing a balance', async () => 
     transaction.transferObjects([transaction.coin({ type: devnet.tokens.USDC, balance: 0n })], sender);
     return land(transaction);
   };
-  devnet.control.setGasGivenBack(sender);
+  devnet.control.setRebatedGas(sender);
   const result = await toHimself();
   const { effects } = told(result) as unknown as { effects: { gasUsed: Record<string, string> } };
   expect(BigInt(effects.gasUsed['computationCost']!)).toBeGreaterThan(0n);
   expect(changesOf(result)).toEqual([]);
-  devnet.control.setGasGivenBack(undefined);
+  devnet.control.setRebatedGas(undefined);
   expect(changesOf(await toHimself())).toHaveLength(1);
 });
 

@@ -1,7 +1,7 @@
 import { chmodSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { scratchParent } from '@opentill/test-servers/scratch-directory';
-import { bringTestServers, type TestServersFrom } from './start-test-servers.ts';
+import { startTestServers, type TestServersFrom } from './start-test-servers.ts';
 import { keptServersFile, SERVERS_FROM_VARIABLE } from './test-servers.ts';
 
 /*
@@ -30,7 +30,7 @@ const stopRequested = new Promise<void>((resolve) => {
 const dir = mkdtempSync(join(scratchParent(), 'opentill-test-'));
 chmodSync(dir, 0o711); // started by root, the servers run as other users
 try {
-  const servers = await bringTestServers({
+  const servers = await startTestServers({
     from: readFrom(process.env[SERVERS_FROM_VARIABLE]),
     dir,
     given: { databaseUrl: process.env['DATABASE_URL'], amqpUrl: process.env['AMQP_URL'] },

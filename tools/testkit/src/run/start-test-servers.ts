@@ -1,4 +1,4 @@
-import { findOrBringServers } from '@opentill/test-servers/servers';
+import { findOrStartServers } from '@opentill/test-servers/servers';
 
 export interface TestServers {
   readonly databaseUrl: string;
@@ -19,7 +19,7 @@ export interface BringOptions {
 }
 
 /** Starts database and broker with temporary data. Throws if `from` is containers and no engine responds. */
-export async function bringTestServers(options: BringOptions): Promise<TestServers> {
+export async function startTestServers(options: BringOptions): Promise<TestServers> {
   const { from, given } = options;
   if (from === 'local' || given.databaseUrl || given.amqpUrl) return bringLocalServers(options);
   // Imported lazily, because loading it takes longer than most test files.
@@ -36,6 +36,6 @@ export async function bringTestServers(options: BringOptions): Promise<TestServe
 
 async function bringLocalServers({ dir, given, say }: BringOptions): Promise<TestServers> {
   const options = { dir, given, keepData: false, durable: false, management: true, containers: false, say };
-  const { database, broker, stop } = await findOrBringServers(options);
+  const { database, broker, stop } = await findOrStartServers(options);
   return { databaseUrl: database.url, amqpUrl: broker.url, managementUrl: broker.managementUrl, stop };
 }

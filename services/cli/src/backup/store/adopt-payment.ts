@@ -5,7 +5,7 @@ import { readSignedTransaction } from '@opentill/chain-evm/sender/read-signed-tr
 import { familyOf } from '@opentill/domain/chains';
 import { backupError } from '@opentill/db/backup/backup-error';
 import { makeAttempt } from './adopt-attempt.ts';
-import { unbookLost } from './book-lost-order.ts';
+import { reverseLostOrder } from './book-lost-order.ts';
 import type { Decided } from '../wallet-state.ts';
 import type { StoredPayment } from './restored-rows.ts';
 
@@ -20,7 +20,7 @@ export async function adoptPayment(
   decided: Decided,
 ): Promise<void> {
   const { chain, txHash, nonce } = payment;
-  if (payment.decision === 'ORDER_LOST') await unbookLost(tx, payment);
+  if (payment.decision === 'ORDER_LOST') await reverseLostOrder(tx, payment);
   const raw = await markAdopted(tx, payment, orderPk, decided);
   if (nonce !== null) await takeNonce(tx, { ...payment, nonce }, raw, orderPk);
   else if (orderPk !== null)

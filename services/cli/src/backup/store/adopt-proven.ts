@@ -2,12 +2,12 @@ import type { Db } from '@opentill/db/database';
 import { sql } from 'kysely';
 import { whyNotAdopted } from './adopt-attempt.ts';
 import { adoptPayment } from './adopt-payment.ts';
-import { matchForgotten } from '../match-transactions.ts';
+import { matchTransactions } from '../match-transactions.ts';
 import { readDoubtful, readOpenNonces, readPayments, type Hold } from './restored-rows.ts';
 import { PROVEN } from '../wallet-state.ts';
 
 /** A payout in flight at the backup that is verified needs no decision: it was signed only once. */
-export async function noteLanded(db: Db, { chain, wallet }: Hold): Promise<void> {
+export async function markLanded(db: Db, { chain, wallet }: Hold): Promise<void> {
   await sql`
     update doubtful_payout d set decision = 'ADOPTED', decided_by = ${PROVEN.by}, decided_at = clock_timestamp()
     from payout p join payout_attempt a using (order_pk) join own_transaction_fate f on f.chain = a.chain and f.tx_hash = a.tx_hash
@@ -21,7 +21,7 @@ export async function adoptProven(db: Db, hold: Hold): Promise<number> {
     const payments = await readPayments(tx, { hold });
     const nonces = await readOpenNonces(tx, hold);
     let adopted = 0;
-    for (const { txHash, orderPk } of matchForgotten(payments, nonces, await readDoubtful(tx, hold))) {
+    for (const { txHash, orderPk } of matchTransactions(payments, nonces, await readDoubtful(tx, hold))) {
       const payment = payments.find((one) => one.txHash === txHash);
       if (payment === undefined) continue;
       if (payment.nonce === null && (orderPk === null || (await whyNotAdopted(tx, payment)) !== undefined))

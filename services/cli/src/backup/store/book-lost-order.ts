@@ -10,10 +10,10 @@ import type { StoredPayment } from './restored-rows.ts';
 
 /**
  * Uses up the payment's nonce, and books a withdrawal by the owner, so that ledger and chain agree. With `guards`, a
- * later payout of the same amount to the same receiver waits for an operator. @param fate by two sources, at a final
- * block
+ * later payout of the same amount to the same receiver waits for an operator. @param fate from two sources,
+ * at a final block
  */
-export async function bookLost(
+export async function bookLostOrder(
   db: Db,
   payment: StoredPayment,
   fate: TransactionFate,
@@ -57,7 +57,7 @@ export async function bookLost(
 }
 
 /** Reverses the booking of a payment that belongs to an order after all. */
-export async function unbookLost(tx: Tx, { chain, txHash }: StoredPayment): Promise<void> {
+export async function reverseLostOrder(tx: Tx, { chain, txHash }: StoredPayment): Promise<void> {
   const { rows } = await sql<{ ref: string; symbol: string; amount: bigint }>`
     select t.ref, a.symbol, p.amount from ledger_transaction t join ledger_posting p using (ledger_tx_id) join ledger_account a using (account_id)
     where t.ref in (${`forgotten:${chain}:${txHash}`}, ${`forgotten-fee:${chain}:${txHash}`}) and p.amount > 0`.execute(

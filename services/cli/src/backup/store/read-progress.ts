@@ -1,6 +1,6 @@
 import type { Address } from '@opentill/chain/address-codec';
 import type { BlockHash } from '@opentill/chain/block';
-import type { OursAmong, SentTransaction } from '@opentill/chain-tron/sender/read-wallet-history';
+import type { SelectOwnAddresses, SentTransaction } from '@opentill/chain-tron/sender/read-wallet-history';
 import type { Db, Tx } from '@opentill/db/database';
 import { sql } from 'kysely';
 import type { Hold } from './restored-rows.ts';
@@ -11,7 +11,7 @@ interface Progress {
   readonly overMs: number | null;
 }
 
-export function oursAmong(db: Db, { restoreId, chain }: Hold): OursAmong {
+export function oursAmong(db: Db, { restoreId, chain }: Hold): SelectOwnAddresses {
   return async (owners) => {
     const { rows } = await sql<{ address: Address }>`
       select d.address from deposit_address d join chain_family f using (family)

@@ -4,7 +4,7 @@ import type { Db, Tx } from '@opentill/db/database';
 import { familyOf, type Chain } from '@opentill/domain/chains';
 import { canonicalContract } from '../../families.ts';
 import type { MinedTransaction } from '../find-wallet-transactions.ts';
-import type { DoubtfulPayout, ForgottenPayment, KnownNonce, Payment } from '../match-transactions.ts';
+import type { DoubtfulPayout, UnknownTransaction, KnownNonce, Payment } from '../match-transactions.ts';
 
 export interface Hold {
   readonly restoreId: string;
@@ -15,7 +15,7 @@ export interface Hold {
   readonly restoredAt: Date;
 }
 
-export interface StoredPayment extends ForgottenPayment {
+export interface StoredPayment extends UnknownTransaction {
   readonly chain: Chain;
   readonly wallet: Address;
   readonly restoreId: string;
@@ -143,7 +143,7 @@ function paysOf(
   contract: string | null,
   to: string | null,
   amount: bigint | null,
-): ForgottenPayment['pays'] {
+): UnknownTransaction['pays'] {
   if (to === null || amount === null) return undefined;
   // Without a nonce to use up, a transaction cannot be a cancel.
   if (amount === 0n && to === wallet) return nonce === null ? undefined : null;

@@ -13,7 +13,7 @@ import type { Chain, Family } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { canonicalContract } from '../../families.ts';
 
-export interface Money {
+export interface Balance {
   readonly chain: Chain;
   readonly symbol: string;
   readonly decimals: number;
@@ -26,7 +26,7 @@ export interface Money {
 export interface MoneyReader {
   readonly chain: Chain;
   /** Keeps the order of the addresses. Throws a ReaderErrorCode after a few attempts. */
-  read(addresses: readonly Address[]): Promise<readonly (readonly Money[])[]>;
+  read(addresses: readonly Address[]): Promise<readonly (readonly Balance[])[]>;
 }
 
 interface Asset {
@@ -87,7 +87,7 @@ function assetsOf({ family, tokens, nativeSymbol, nativeDecimals }: NetworkConfi
 async function readOnce(
   from: { chain: Chain; assets: readonly Asset[]; readBalances: ReadBalances },
   addresses: readonly Address[],
-): Promise<readonly (readonly Money[])[]> {
+): Promise<readonly (readonly Balance[])[]> {
   const { chain, assets } = from;
   const holdings = addresses.flatMap((holder) => assets.map(({ contract }) => ({ holder, contract })));
   const numbers = await from.readBalances(holdings);

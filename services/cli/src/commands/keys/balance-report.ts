@@ -2,7 +2,7 @@ import { open, type FileHandle } from 'node:fs/promises';
 import { formatAmount } from '@opentill/domain/money';
 import { cliError } from '../../context.ts';
 import type { FoundAddress } from './search-balances.ts';
-import type { Money } from './balance-reader.ts';
+import type { Balance } from './balance-reader.ts';
 
 export interface MoneyReport {
   add(found: FoundAddress): Promise<void>;
@@ -12,7 +12,7 @@ export interface MoneyReport {
 }
 
 interface Total {
-  readonly of: Money;
+  readonly of: Balance;
   hot: bigint;
   deposits: bigint;
   addresses: number;
@@ -59,7 +59,7 @@ async function openNew(file: string): Promise<FileHandle> {
   });
 }
 
-function addTo(totals: Map<string, Total>, of: Money, isHot: boolean): void {
+function addTo(totals: Map<string, Total>, of: Balance, isHot: boolean): void {
   const key = `${of.chain} ${of.symbol}`;
   const total = totals.get(key) ?? { of, hot: 0n, deposits: 0n, addresses: 0 };
   if (isHot) total.hot += of.amountBaseUnits;
@@ -68,11 +68,11 @@ function addTo(totals: Map<string, Total>, of: Money, isHot: boolean): void {
   totals.set(key, total);
 }
 
-function shown({ decimals, displayDecimals }: Money, amount: bigint): string {
+function shown({ decimals, displayDecimals }: Balance, amount: bigint): string {
   return formatAmount(amount, decimals, displayDecimals);
 }
 
-function moneyWords(money: Money): string {
+function moneyWords(money: Balance): string {
   const disputed = money.isDisputed ? ' (two sources differ)' : '';
   return `${shown(money, money.amountBaseUnits)} ${money.symbol} on ${money.chain}${disputed}`;
 }

@@ -11,7 +11,7 @@ import { importKeys, type ImportOptions } from './import-keys.ts';
 import { createMoneyReader } from './balance-reader.ts';
 import { openMoneyReport, type MoneyReport } from './balance-report.ts';
 import { publicKeysOfKeystore } from './public-keys-of-keystore.ts';
-import { isThere } from './write-wallet.ts';
+import { fileExists } from './write-wallet.ts';
 
 export interface RecoverOptions extends ImportOptions {
   readonly mark?: readonly string[];
@@ -63,7 +63,7 @@ export async function recoverKeys(context: CliContext, options: RecoverOptions):
 
 async function restoreWallet(context: CliContext, options: RecoverOptions): Promise<PublicKeys> {
   const { keystore, publicKeys: file, passphraseFile } = options;
-  if (!((await isThere(keystore)) && (await isThere(file)))) await importKeys(context, options);
+  if (!((await fileExists(keystore)) && (await fileExists(file)))) await importKeys(context, options);
   else {
     const derived = await publicKeysOfKeystore(context, keystore, passphraseFile);
     const written = await readPublicKeys(file, FAMILY_CODECS);

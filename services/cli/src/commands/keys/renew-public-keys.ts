@@ -2,7 +2,7 @@ import { readPublicKeys, writePublicKeys } from '@opentill/wallet/public-keys';
 import { usage, type CliContext } from '../../context.ts';
 import { FAMILY_CODECS } from '../../families.ts';
 import { publicKeysOfKeystore } from './public-keys-of-keystore.ts';
-import { isThere, printWallet, type WalletFiles } from './write-wallet.ts';
+import { fileExists, printWallet, type WalletFiles } from './write-wallet.ts';
 
 export interface RenewPublicKeysOptions extends WalletFiles {
   readonly passphraseFile?: string;
@@ -12,7 +12,7 @@ export interface RenewPublicKeysOptions extends WalletFiles {
 export async function renewPublicKeys(context: CliContext, options: RenewPublicKeysOptions): Promise<void> {
   const { keystore, publicKeys: file, passphraseFile } = options;
   const derived = await publicKeysOfKeystore(context, keystore, passphraseFile);
-  if (await isThere(file)) {
+  if (await fileExists(file)) {
     const { fingerprint } = await readPublicKeys(file, FAMILY_CODECS);
     if (fingerprint !== derived.fingerprint)
       throw usage(

@@ -3,9 +3,9 @@ import { readerError } from '@opentill/chain/reader-error';
 import type { Address } from '@opentill/chain/address-codec';
 import type { Chain } from '@opentill/domain/chains';
 import { findMoney, type FoundAddress } from './search-balances.ts';
-import type { Money, MoneyReader } from './balance-reader.ts';
+import type { Balance, MoneyReader } from './balance-reader.ts';
 
-const one = (chain: Chain): Money => ({
+const one = (chain: Chain): Balance => ({
   chain,
   symbol: 'USDT',
   decimals: 6,

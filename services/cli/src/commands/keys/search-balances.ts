@@ -2,7 +2,7 @@ import type { Address } from '@opentill/chain/address-codec';
 import type { Chain, Family, NetworkKind } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { DepositDeriver } from '@opentill/wallet/deposit-address-deriver';
-import type { Money, MoneyReader } from './balance-reader.ts';
+import type { Balance, MoneyReader } from './balance-reader.ts';
 
 export interface FoundAddress {
   readonly family: Family;
@@ -11,7 +11,7 @@ export interface FoundAddress {
   /** Undefined for a hot wallet. */
   readonly index: number | undefined;
   readonly address: Address;
-  readonly money: readonly Money[];
+  readonly money: readonly Balance[];
 }
 
 export interface Search {
@@ -72,7 +72,7 @@ async function readOrFail(
   reader: MoneyReader,
   addresses: readonly Address[],
   failures: Map<Chain, GatewayError>,
-): Promise<readonly (readonly Money[])[]> {
+): Promise<readonly (readonly Balance[])[]> {
   if (failures.has(reader.chain) || addresses.length === 0) return [];
   try {
     return await reader.read(addresses);

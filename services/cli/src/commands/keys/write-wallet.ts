@@ -31,10 +31,10 @@ export async function writeWallet(
 /** Call it before any secret is typed, shown or written. Throws CLI_USAGE. */
 export async function requireAbsent(...files: readonly string[]): Promise<void> {
   for (const file of files)
-    if (await isThere(file)) throw usage(`${file} already exists and is not overwritten.`);
+    if (await fileExists(file)) throw usage(`${file} already exists and is not overwritten.`);
 }
 
-export function isThere(file: string): Promise<boolean> {
+export function fileExists(file: string): Promise<boolean> {
   return access(file).then(
     () => true,
     () => false,

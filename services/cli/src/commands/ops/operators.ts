@@ -6,8 +6,8 @@ import type { Typed } from '../../add-command.ts';
 import { notFound, usage, type CliContext } from '../../context.ts';
 import { withOpsDatabase } from '../../open-database.ts';
 import { callOps, openOps, printList } from '../../ops-client.ts';
-import { momentOf } from '../../parse-moment.ts';
-import { readLimit, wordOf } from './read-options.ts';
+import { parseOptionalTime } from '../../parse-moment.ts';
+import { readLimit, parseEnum } from './read-options.ts';
 
 const OPERATORS_MAX = 1_000;
 
@@ -111,7 +111,7 @@ export async function printAudit(
     action,
     subject,
     outcome: refused === true ? ('REFUSED' as const) : undefined,
-    from: momentOf(context.clock.now(), '--since', since),
+    from: parseOptionalTime(context.clock.now(), '--since', since),
   };
   await printList(context, 'listAudit', filter, readLimit(limit), (e) => [
     e.at,
@@ -154,5 +154,5 @@ function isGiven({ env }: CliContext, name: string): boolean {
 }
 
 function roleOf(text: string): OperatorRole {
-  return wordOf('--role', text, OPERATOR_ROLES);
+  return parseEnum('--role', text, OPERATOR_ROLES);
 }

@@ -5,8 +5,8 @@ import { ORDER_STATUSES } from '@opentill/contracts/ops/order-views';
 import { cliError, type CliContext } from '../../context.ts';
 import type { Reason, Typed } from '../../add-command.ts';
 import { callOps, openOps, printList } from '../../ops-client.ts';
-import { momentOf } from '../../parse-moment.ts';
-import { chainOf, readLimit, wordOf } from './read-options.ts';
+import { parseOptionalTime } from '../../parse-moment.ts';
+import { parseChain, readLimit, parseEnum } from './read-options.ts';
 
 export interface ListOrdersOptions extends Typed<
   'merchant' | 'status' | 'type' | 'chain' | 'address' | 'txid' | 'since' | 'until'
@@ -17,13 +17,13 @@ export interface ListOrdersOptions extends Typed<
 export async function listOrders(context: CliContext, options: ListOrdersOptions): Promise<void> {
   const filter = {
     merchantId: options.merchant,
-    status: wordOf('--status', options.status, ORDER_STATUSES),
-    orderType: wordOf('--type', options.type, ['COLLECTION', 'PAYOUT']),
-    chain: chainOf(options.chain),
+    status: parseEnum('--status', options.status, ORDER_STATUSES),
+    orderType: parseEnum('--type', options.type, ['COLLECTION', 'PAYOUT']),
+    chain: parseChain(options.chain),
     address: options.address,
     txid: options.txid,
-    from: momentOf(context.clock.now(), '--since', options.since),
-    until: momentOf(context.clock.now(), '--until', options.until),
+    from: parseOptionalTime(context.clock.now(), '--since', options.since),
+    until: parseOptionalTime(context.clock.now(), '--until', options.until),
   };
   await printList(context, 'listOrders', filter, readLimit(options.limit), (o) => [
     o.orderPk,
@@ -63,8 +63,8 @@ async function exportCsv(
 ): Promise<void> {
   const now = context.clock.now();
   const time = {
-    from: momentOf(now, '--from', options.from),
-    until: momentOf(now, '--until', options.until),
+    from: parseOptionalTime(now, '--from', options.from),
+    until: parseOptionalTime(now, '--until', options.until),
   };
   const ops = await openOps(context);
   const bytes = await ops.download(what, time);

@@ -11,7 +11,7 @@ import type { Reason, Typed } from '../../add-command.ts';
 import { callOps, openOps, printList } from '../../ops-client.ts';
 import { tableLine } from '../../print-table.ts';
 import { askPassphrase } from '../keys/ask-passphrase.ts';
-import { chainOf, readLimit, wordOf } from './read-options.ts';
+import { parseChain, readLimit, parseEnum } from './read-options.ts';
 
 type Payout = OpsAnswer<'getPayout'>;
 
@@ -24,8 +24,8 @@ export async function listPayouts(
   const filter = {
     waitingForApproval: options.waiting,
     stuck: options.stuck,
-    state: wordOf('--state', options.state, STATES),
-    chain: chainOf(options.chain),
+    state: parseEnum('--state', options.state, STATES),
+    chain: parseChain(options.chain),
     merchantId: options.merchant,
   };
   await printList(context, 'listPayouts', filter, readLimit(options.limit), (p) => [

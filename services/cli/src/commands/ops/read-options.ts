@@ -3,9 +3,9 @@ import { usage } from '../../context.ts';
 
 const LIMIT_MAX = 10_000;
 
-export function chainOf(text: string): Chain;
-export function chainOf(text: string | undefined): Chain | undefined;
-export function chainOf(text: string | undefined): Chain | undefined {
+export function parseChain(text: string): Chain;
+export function parseChain(text: string | undefined): Chain | undefined;
+export function parseChain(text: string | undefined): Chain | undefined {
   if (text === undefined || isChain(text)) return text;
   throw usage(`${text} is not a chain value.`);
 }
@@ -22,16 +22,20 @@ export interface ShowOptions {
 }
 
 export function shownOf({ all, chain }: ShowOptions) {
-  return { chain: chainOf(chain), open: all === true ? undefined : true };
+  return { chain: parseChain(chain), open: all === true ? undefined : true };
 }
 
-export function wordOf<const W extends readonly string[]>(option: string, text: string, words: W): W[number];
-export function wordOf<const W extends readonly string[]>(
+export function parseEnum<const W extends readonly string[]>(
+  option: string,
+  text: string,
+  words: W,
+): W[number];
+export function parseEnum<const W extends readonly string[]>(
   option: string,
   text: string | undefined,
   words: W,
 ): W[number] | undefined;
-export function wordOf<const W extends readonly string[]>(
+export function parseEnum<const W extends readonly string[]>(
   option: string,
   text: string | undefined,
   words: W,

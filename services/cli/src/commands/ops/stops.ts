@@ -3,7 +3,7 @@ import type { Reason } from '../../add-command.ts';
 import type { CliContext } from '../../context.ts';
 import { callOps, printList } from '../../ops-client.ts';
 import { tableLine } from '../../print-table.ts';
-import { chainOf, shownOf, type ShowOptions } from './read-options.ts';
+import { parseChain, shownOf, type ShowOptions } from './read-options.ts';
 
 const LIST_MAX = 1_000;
 
@@ -25,7 +25,7 @@ export async function setHalt(
   context: CliContext,
   { chain, wallet, reason }: Reason & { readonly chain: string; readonly wallet?: string },
 ): Promise<void> {
-  const halt = await callOps(context, 'setHalt', { chain: chainOf(chain), reason, wallet });
+  const halt = await callOps(context, 'setHalt', { chain: parseChain(chain), reason, wallet });
   context.print(
     `No new transaction is signed on ${halt.chain} from now on; signed ones continue. Halt ${halt.haltId}.`,
   );
@@ -54,7 +54,7 @@ export async function setHold(
   context: CliContext,
   { chain, symbol, reason }: Reason & { readonly chain: string; readonly symbol: string },
 ): Promise<void> {
-  const hold = await callOps(context, 'setHold', { chain: chainOf(chain), symbol, reason });
+  const hold = await callOps(context, 'setHold', { chain: parseChain(chain), symbol, reason });
   context.print(`Payouts of ${hold.symbol} on ${hold.chain} are held. Hold ${hold.holdId}.`);
 }
 
@@ -103,11 +103,11 @@ export async function listChains(context: CliContext): Promise<void> {
 }
 
 export async function pauseChain(context: CliContext, chain: string, { reason }: Reason): Promise<void> {
-  await callOps(context, 'pauseChain', { chain: chainOf(chain), reason });
+  await callOps(context, 'pauseChain', { chain: parseChain(chain), reason });
   context.print(`${chain} is not read from now on: no payment is seen or credited, and no order expires.`);
 }
 
 export async function resumeChain(context: CliContext, chain: string, { reason }: Reason): Promise<void> {
-  await callOps(context, 'resumeChain', { chain: chainOf(chain), reason });
+  await callOps(context, 'resumeChain', { chain: parseChain(chain), reason });
   context.print(`${chain} is read again, from where it stopped.`);
 }

@@ -4,7 +4,7 @@ import type { Reason } from '../../add-command.ts';
 import { callOps, printList } from '../../ops-client.ts';
 import { FAMILY_CODECS } from '../../families.ts';
 import { tableLine } from '../../print-table.ts';
-import { chainOf, shownOf, type ShowOptions } from './read-options.ts';
+import { parseChain, shownOf, type ShowOptions } from './read-options.ts';
 
 const LIST_MAX = 1_000;
 
@@ -12,7 +12,7 @@ export async function showSweepPlan(
   context: CliContext,
   { chain }: { readonly chain?: string },
 ): Promise<void> {
-  const wanted = chainOf(chain);
+  const wanted = parseChain(chain);
   const plans = (await callOps(context, 'listSweepPlans', {})).filter(
     (plan) => wanted === undefined || plan.chain === wanted,
   );
@@ -78,19 +78,19 @@ interface ActOnChain extends Reason {
 
 /** Also sweeps young money. */
 export async function runSweeps(context: CliContext, { chain, reason }: ActOnChain): Promise<void> {
-  const asked = await callOps(context, 'runSweeps', { chain: chainOf(chain), reason });
+  const asked = await callOps(context, 'runSweeps', { chain: parseChain(chain), reason });
   context.print(
     `Requested. Everything that the policy allows on ${asked.chain} is swept now; see \`opentill sweep list --all\`.`,
   );
 }
 
 export async function pauseSweeps(context: CliContext, { chain, reason }: ActOnChain): Promise<void> {
-  await callOps(context, 'pauseSweeps', { chain: chainOf(chain), reason });
+  await callOps(context, 'pauseSweeps', { chain: parseChain(chain), reason });
   context.print(`No sweep begins on ${chain} from now on; running sweeps are completed.`);
 }
 
 export async function resumeSweeps(context: CliContext, { chain, reason }: ActOnChain): Promise<void> {
-  await callOps(context, 'resumeSweeps', { chain: chainOf(chain), reason });
+  await callOps(context, 'resumeSweeps', { chain: parseChain(chain), reason });
   context.print(`Sweeps begin again on ${chain}.`);
 }
 

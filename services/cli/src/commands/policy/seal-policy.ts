@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { familyOf, NETWORK_KINDS } from '@opentill/domain/chains';
 import { openKeystore } from '@opentill/wallet/keystore';
-import { parsePolicy, type PolicySurroundings } from '@opentill/wallet/policy/parse-policy';
+import { parsePolicy, type PolicyContext } from '@opentill/wallet/policy/parse-policy';
 import type { Policy } from '@opentill/wallet/policy/policy';
 import { openPolicy, sealPolicy, type OpenPolicyOptions } from '@opentill/wallet/policy/sealed-policy';
 import { publicKeysOf, type PublicKeys } from '@opentill/wallet/public-keys';
@@ -22,7 +22,7 @@ export interface SealPolicyOptions {
 async function readSurroundings(
   context: CliContext,
   networksFile: string | undefined,
-): Promise<PolicySurroundings> {
+): Promise<PolicyContext> {
   return { networks: await readNetworks(context, networksFile), codecs: FAMILY_CODECS };
 }
 

@@ -3,12 +3,24 @@ import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Db, Tx } from '@opentill/db/database';
 import { sql } from 'kysely';
 import { canonicalContract } from '../../families.ts';
-import type { Account, Anchor, Asset, Books, Doubt, ForeignAddress, HotWallet } from '../chain-ledger.ts';
+import type {
+  Account,
+  Anchor,
+  Asset,
+  ChainLedger,
+  Doubt,
+  ForeignAddress,
+  HotWallet,
+} from '../chain-ledger.ts';
 import { readOpenItems } from './read-open-items.ts';
 import { depositMovements } from './unswept-balance.ts';
 
 /** Reads one snapshot at `height`, by default the newest verified block. @returns undefined when it is not verified */
-export async function readBooks(db: Db, network: NetworkConfig, height?: number): Promise<Books | undefined> {
+export async function readChainLedger(
+  db: Db,
+  network: NetworkConfig,
+  height?: number,
+): Promise<ChainLedger | undefined> {
   return db
     .transaction()
     .setIsolationLevel('repeatable read')

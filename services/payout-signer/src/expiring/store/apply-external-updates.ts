@@ -23,7 +23,7 @@ export async function findNews(db: Db, key: WalletKey, view: ExpiringView): Prom
 }
 
 /** Changes each row only from the state in which it was found. Returns the rejected payouts. */
-export async function takeIn(
+export async function applyExternalUpdates(
   tx: Tx,
   key: WalletKey,
   fencingToken: number,

@@ -63,7 +63,7 @@ import type { BaseUnits } from '@opentill/domain/money';
  *     release, no transaction is signed until the chain's final time is past everything that was sent.
  *  8. If a proof of death were wrong, each attempt would be a payment. So the limit windows count every attempt
  *     (../../store/spent.ts). Attempts beyond the policy's `maxAttemptsWithoutDecision` need an operator's decision
- *     each (../../policy/judge-again.ts).
+ *     each (../../policy/recheck-policy.ts).
  *  9. A transaction of the wallet that this gateway did not sign halts it (watch-foreign.ts). While such a
  *     transaction pays exactly what a payout asks for, that payout is neither signed nor returned to AUTHORISED. An
  *     operator decides whether the transaction paid it.
@@ -94,7 +94,7 @@ export interface OpenAttempt {
 }
 
 /** A transaction outside the wallet's attempts, and the most it may take of the coin that pays their fees. */
-export interface FeeElsewhere {
+export interface OtherFee {
   readonly txHash: TxHash;
   readonly baseUnits: bigint;
 }
@@ -108,7 +108,7 @@ export interface ScanCursor {
   readonly verified: TimedBlock;
   /** Attempts that expire at this time or earlier are over: two final blocks are not earlier. null: unknown. */
   readonly overMs: number | null;
-  /** Of the verified block, on chains with epochs; all earlier ones are over. null elsewhere. */
+  /** Epoch of the verified block, on chains with epochs; all earlier ones are over. null elsewhere. */
   readonly epoch: number | null;
 }
 

@@ -12,7 +12,7 @@ import type { BaseUnits } from '@opentill/domain/money';
 import type {
   Adoption,
   Authorisations,
-  LookOptions,
+  ViewOptions,
   PaidByDecision,
   PayoutsView,
   SaveOutcome,
@@ -20,7 +20,7 @@ import type {
   SpentRow,
   WalletStore,
 } from '../../payouts/payout-facts.ts';
-import type { FeeElsewhere, OpenAttempt, ScanCursor } from './attempt-facts.ts';
+import type { OtherFee, OpenAttempt, ScanCursor } from './attempt-facts.ts';
 
 export interface AttemptUpdates {
   readonly settled: readonly TxHash[];
@@ -39,9 +39,9 @@ export interface SignedPayment {
 }
 
 /** Read in the commit itself. No other wallet of the chain changes these values meanwhile. */
-export interface Besides {
+export interface CommitFacts {
   readonly spent: readonly SpentRow[];
-  readonly feesElsewhere: readonly FeeElsewhere[];
+  readonly otherFees: readonly OtherFee[];
   readonly haltedWallets: ReadonlySet<Address>;
 }
 
@@ -65,21 +65,21 @@ export interface MarkedDead {
 export interface AttemptStore extends WalletStore<
   SentTransaction & { readonly orderPk: string; readonly outcome: ExpiringSendOutcome }
 > {
-  look(options: LookOptions): Promise<ExpiringView>;
+  readView(options: ViewOptions): Promise<ExpiringView>;
   /** Applies outcomes and vetoes. undefined: there were none. */
-  takeIn(lease: Lease, view: ExpiringView): Promise<AttemptUpdates | undefined>;
+  applyExternalUpdates(lease: Lease, view: ExpiringView): Promise<AttemptUpdates | undefined>;
   authorise(lease: Lease, decide: (spent: readonly SpentRow[]) => Authorisations): Promise<readonly string[]>;
   /** All or none: AUTHORISED → SIGNED before the payout expires. `besides` is read in the same commit. */
   saveSigned(
     lease: Lease,
     payments: readonly SignedPayment[],
-    chooseRefused: (besides: Besides) => readonly string[],
+    chooseRefused: (besides: CommitFacts) => readonly string[],
   ): Promise<SaveOutcome>;
   /**
    * OPEN → DEAD. Returns payouts to AUTHORISED, except those that an unknown transaction may have paid, and those that
    * now need an operator's decision.
    */
-  bury(
+  markDead(
     lease: Lease,
     txHashes: readonly TxHash[],
     end: Pick<BlockHeader, 'height' | 'hash'>,
@@ -98,7 +98,7 @@ export interface AttemptStore extends WalletStore<
     lease: Lease,
     gathering: NewGathering,
     lastEpoch: number | undefined,
-    isAffordable: (feesElsewhere: readonly FeeElsewhere[]) => boolean,
+    isAffordable: (otherFees: readonly OtherFee[]) => boolean,
   ): Promise<boolean>;
   openGatherings(): Promise<readonly OpenGathering[]>;
 }
@@ -109,7 +109,7 @@ export interface ExpiringView extends PayoutsView {
   readonly cursor: ScanCursor | null;
   readonly attempts: readonly OpenAttempt[];
   /** Fees that other transactions may take of the coin that pays for these attempts. Empty without sponsoring (SUI). */
-  readonly feesElsewhere: readonly FeeElsewhere[];
+  readonly otherFees: readonly OtherFee[];
   /** Only where one wallet may pay another's fees (SUI). New transactions must not use their coin. */
   readonly haltedWallets: ReadonlySet<Address>;
   readonly lastUniqueMs: number | null;

@@ -13,20 +13,20 @@ import { markAttemptsDead } from './mark-dead.ts';
 import { readElsewhere, type Sponsoring } from './read-other-wallets.ts';
 import { readOpenGatherings, saveGathering } from './gatherings.ts';
 import { haltForeign } from './halt-foreign.ts';
-import { look } from './read-view.ts';
+import { readView } from './read-view.ts';
 import { saveAttempts } from './save-signed.ts';
-import { findNews, takeIn } from './apply-external-updates.ts';
+import { findNews, applyExternalUpdates } from './apply-external-updates.ts';
 
 export function createAttemptStore(db: Db, key: WalletKey, deps: EventDeps & Sponsoring): AttemptStore {
   const underLease = underLeaseOf(db);
   return {
     ...createWalletStore(db, key, deps),
-    look: (options) => look(db, key, options, deps),
-    async takeIn(lease, view) {
+    readView: (options) => readView(db, key, options, deps),
+    async applyExternalUpdates(lease, view) {
       const news = await findNews(db, key, view);
       if (Object.values(news).every((found) => found.length === 0)) return undefined;
       return underLease(lease, async (tx, token) => {
-        const vetoedOrderPks = await takeIn(tx, key, token, news);
+        const vetoedOrderPks = await applyExternalUpdates(tx, key, token, news);
         await announcePayouts(tx, key, vetoedOrderPks, deps);
         return { ...news, vetoedOrderPks };
       });
@@ -54,7 +54,7 @@ export function createAttemptStore(db: Db, key: WalletKey, deps: EventDeps & Spo
           await saveAttempts(tx, key, token, payments);
         }),
       ),
-    bury: (lease, txHashes, end, max) =>
+    markDead: (lease, txHashes, end, max) =>
       underLease(lease, (tx, token) => markAttemptsDead(tx, key, token, txHashes, end, max)),
     haltRestored: (lease, mark, reason) =>
       underLease(lease, (tx) => haltRestored(tx, key, mark, reason, deps.newId())),
@@ -70,8 +70,8 @@ export function createAttemptStore(db: Db, key: WalletKey, deps: EventDeps & Spo
     saveGathering: (lease, gathering, lastEpoch, isAffordable) =>
       underLease(lease, async (tx) => {
         await lockWindows(tx, key);
-        const { feesElsewhere } = await readElsewhere(tx, key, deps);
-        return isAffordable(feesElsewhere) && saveGathering(tx, key, gathering, lastEpoch);
+        const { otherFees } = await readElsewhere(tx, key, deps);
+        return isAffordable(otherFees) && saveGathering(tx, key, gathering, lastEpoch);
       }),
     openGatherings: () => readOpenGatherings(db, key),
   };

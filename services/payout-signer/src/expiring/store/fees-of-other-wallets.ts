@@ -3,14 +3,11 @@ import type { TxHash } from '@opentill/chain/transfer';
 import type { Db } from '@opentill/db/database';
 import { familyOf } from '@opentill/domain/chains';
 import type { WalletKey } from '../../payouts/payout-facts.ts';
-import type { FeeElsewhere } from './attempt-facts.ts';
+import type { OtherFee } from './attempt-facts.ts';
 import { openGatherings } from './rows.ts';
 
 /** Each wallet must leave enough for what is under way from the others. See ExpiringView. */
-export async function readFeesElsewhere(
-  db: Db,
-  { chain, wallet }: WalletKey,
-): Promise<readonly FeeElsewhere[]> {
+export async function readFeesElsewhere(db: Db, { chain, wallet }: WalletKey): Promise<readonly OtherFee[]> {
   const family = familyOf(chain);
   const isHot = sql`exists (select from hot_wallet h where h.family = ${family} and h.address = a.wallet)`;
   const { rows } = await sql<{ tx_hash: TxHash; fee: bigint }>`

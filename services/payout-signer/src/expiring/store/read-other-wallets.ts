@@ -13,9 +13,9 @@ export async function readElsewhere(
   db: Db,
   key: WalletKey,
   { isSponsoring }: Sponsoring,
-): Promise<Pick<ExpiringView, 'feesElsewhere' | 'haltedWallets'>> {
-  if (!isSponsoring) return { feesElsewhere: [], haltedWallets: new Set() };
+): Promise<Pick<ExpiringView, 'otherFees' | 'haltedWallets'>> {
+  if (!isSponsoring) return { otherFees: [], haltedWallets: new Set() };
   // Sequential, because a transaction has one connection.
-  const feesElsewhere = await readFeesElsewhere(db, key);
-  return { feesElsewhere, haltedWallets: await readHaltedWallets(db, key) };
+  const otherFees = await readFeesElsewhere(db, key);
+  return { otherFees, haltedWallets: await readHaltedWallets(db, key) };
 }

@@ -6,7 +6,7 @@ import type { TokenContract, TxHash } from '@opentill/chain/transfer';
 import type { Db } from '@opentill/db/database';
 import type { MovementKind } from '@opentill/db/sweep-tables';
 import { baseUnits } from '@opentill/domain/money';
-import type { LookOptions, WalletKey } from '../../payouts/payout-facts.ts';
+import type { ViewOptions, WalletKey } from '../../payouts/payout-facts.ts';
 import { readPaidBy, readRequested, readUnsigned } from '../../store/read-payouts.ts';
 import { openHalts } from '../../store/rows.ts';
 import { resourceOf } from '../../payouts/resource-of-movement.ts';
@@ -20,10 +20,10 @@ const PAID_BY_MAX = 8;
 const FOREIGN_MAX = 100;
 
 /** Several statements, each bounded by an index, without locks. */
-export async function look(
+export async function readView(
   db: Db,
   key: WalletKey,
-  options: LookOptions,
+  options: ViewOptions,
   sponsoring: Sponsoring,
 ): Promise<ExpiringView> {
   // Reads payouts before attempts. So a payout seen as unsigned has its attempt, if it got one, in the later read.
@@ -64,7 +64,7 @@ export async function readState(
 ): Promise<
   Omit<
     ExpiringView,
-    'requested' | 'pageEnd' | 'unsigned' | 'paidBy' | 'attempts' | 'feesElsewhere' | 'haltedWallets'
+    'requested' | 'pageEnd' | 'unsigned' | 'paidBy' | 'attempts' | 'otherFees' | 'haltedWallets'
   >
 > {
   const { rows } = await sql<StateRow>`

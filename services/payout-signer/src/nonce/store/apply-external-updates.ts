@@ -3,10 +3,10 @@ import type { Db, Tx } from '@opentill/db/database';
 import type { WalletKey } from '../../payouts/payout-facts.ts';
 import { refuseVetoed } from '../../store/refuse-vetoed.ts';
 import { ofWallet } from '../../store/rows.ts';
-import type { TakenIn, WalletView } from './payout-store.ts';
+import type { NonceUpdates, WalletView } from './payout-store.ts';
 
 /** Looks everything up by its keys, so the cost depends neither on table sizes nor on planner estimates. */
-export async function findNews(db: Db, key: WalletKey, view: WalletView): Promise<TakenIn> {
+export async function findNews(db: Db, key: WalletKey, view: WalletView): Promise<NonceUpdates> {
   const landed = view.nonces.filter(({ attempts }) => attempts.some(({ isVerified }) => isVerified));
   const reserved = view.nonces.flatMap(({ state, orderPk }) =>
     state === 'RESERVED' && orderPk !== null ? [orderPk] : [],
@@ -33,11 +33,11 @@ export async function findNews(db: Db, key: WalletKey, view: WalletView): Promis
 }
 
 /** Changes each row only from the state in which it was found. Returns the rejected payouts. */
-export async function takeIn(
+export async function applyExternalUpdates(
   tx: Tx,
   key: WalletKey,
   fencingToken: number,
-  news: TakenIn,
+  news: NonceUpdates,
 ): Promise<readonly string[]> {
   const refused = await refuseVetoed(tx, fencingToken, news.vetoedOrderPks);
   await sql`

@@ -9,13 +9,13 @@ import { announcePayouts, type EventDeps } from '../../store/save-sent.ts';
 import { lockWindows, readSpent } from '../../store/spent.ts';
 import { outcomeOf, underLeaseOf } from '../../store/under-lease.ts';
 import { adoptPayment } from './adopt.ts';
-import { look } from './read-view.ts';
+import { readView } from './read-view.ts';
 import type { PayoutStore } from './payout-store.ts';
 import { readTransactionsOf } from './read-transactions.ts';
 import { saveAuthorisations } from './reserve-nonces.ts';
 import { saveAllowed, saveReplacement } from './save-signed.ts';
 import { keepFromPayouts, saveTaken } from './save-taken.ts';
-import { findNews, takeIn } from './apply-external-updates.ts';
+import { findNews, applyExternalUpdates } from './apply-external-updates.ts';
 
 export interface PayoutStoreDeps extends EventDeps {
   /** Its balance only goes to cold storage and hot wallets, so a third party's use of its key halts no wallet. */
@@ -26,12 +26,12 @@ export function createPayoutStore(db: Db, key: WalletKey, deps: PayoutStoreDeps)
   const underLease = underLeaseOf(db);
   return {
     ...createWalletStore(db, key, deps),
-    look: (options) => look(db, key, options),
-    async takeIn(lease, view) {
+    readView: (options) => readView(db, key, options),
+    async applyExternalUpdates(lease, view) {
       const news = await findNews(db, key, view);
       if (Object.values(news).every((found) => found.length === 0)) return undefined;
       return underLease(lease, async (tx, token) => {
-        const vetoedOrderPks = await takeIn(tx, key, token, news);
+        const vetoedOrderPks = await applyExternalUpdates(tx, key, token, news);
         await announcePayouts(tx, key, vetoedOrderPks, deps);
         return { ...news, vetoedOrderPks };
       });

@@ -9,7 +9,7 @@ import type {
   Authorisations,
   FeePayer,
   KnownBlock,
-  LookOptions,
+  ViewOptions,
   PaidByDecision,
   PayoutsView,
   SaveOutcome,
@@ -19,7 +19,7 @@ import type {
 } from '../../payouts/payout-facts.ts';
 import type { OpenNonce } from './nonce-facts.ts';
 
-export interface TakenIn {
+export interface NonceUpdates {
   readonly finalNonces: readonly number[];
   /** FINAL before; a reorganisation removed their transactions. */
   readonly reopenedNonces: readonly number[];
@@ -43,9 +43,9 @@ export interface KnownTransaction extends OwnTransaction {
 
 /** Each method with a lease asserts it first, in one transaction, and throws LEASE_LOST if another process holds it. */
 export interface PayoutStore extends WalletStore<SentTransaction & { readonly outcome: SendOutcome }> {
-  look(options: LookOptions): Promise<WalletView>;
+  readView(options: ViewOptions): Promise<WalletView>;
   /** Applies outcomes, vetoes and expiries. undefined: there were none. */
-  takeIn(lease: Lease, view: WalletView): Promise<TakenIn | undefined>;
+  applyExternalUpdates(lease: Lease, view: WalletView): Promise<NonceUpdates | undefined>;
   /**
    * REQUESTED → AUTHORISED with a nonce each, from `firstNonce` on for a wallet without nonces; also writes the other
    * decisions. An approval extends the payout's expiry by the time it waited. Returns the authorised order keys.

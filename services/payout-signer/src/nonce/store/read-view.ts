@@ -5,7 +5,7 @@ import type { TokenContract, TxHash } from '@opentill/chain/transfer';
 import type { SendOutcome } from '@opentill/chain/wallet-sender';
 import type { Db } from '@opentill/db/database';
 import { baseUnits } from '@opentill/domain/money';
-import type { LookOptions, WalletKey } from '../../payouts/payout-facts.ts';
+import type { ViewOptions, WalletKey } from '../../payouts/payout-facts.ts';
 import { readPaidBy, readRequested, readUnsigned } from '../../store/read-payouts.ts';
 import { ofWallet, openHalts } from '../../store/rows.ts';
 import type { KnownNonces, WalletView } from './payout-store.ts';
@@ -15,7 +15,7 @@ import type { OpenNonce, OwnAttempt } from './nonce-facts.ts';
 const PAID_BY_MAX = 8;
 
 /** Several statements, each bounded by an index, without locks. */
-export async function look(db: Db, key: WalletKey, options: LookOptions): Promise<WalletView> {
+export async function readView(db: Db, key: WalletKey, options: ViewOptions): Promise<WalletView> {
   // Reads payouts before nonces. So a payout seen as unsigned has its nonce in the later read.
   const [page, unsigned, paidBy] = await Promise.all([
     readRequested(db, key, options),

@@ -24,7 +24,7 @@ import type { SweepStore } from './sweep-store.ts';
 const DEPOSITS_MAX = 500;
 /** A later top-up is not worth waiting for. */
 const TOP_UP_SECONDS = 3_600;
-/** Of a sweep that the chain rejects or that costs too much. Then it is planned again. */
+/** Pause of a sweep that the chain rejects or that costs too much. Then it is planned again. */
 const SWEEP_SECONDS = 3_600;
 
 export interface SweepStoreDeps {
@@ -39,7 +39,7 @@ export function createSweepStore(db: Db, chain: Chain, deps: SweepStoreDeps): Sw
       return work(tx);
     });
   return {
-    look: (after) => look(db, chain, deps.nativeSymbol, after),
+    readView: (after) => readView(db, chain, deps.nativeSymbol, after),
     begin: (lease, sweep) => under(lease, (tx) => begin(tx, chain, lease, deps, sweep)),
     move: (lease, movement) =>
       under(lease, async (tx) => {
@@ -88,7 +88,7 @@ export function createSweepStore(db: Db, chain: Chain, deps: SweepStoreDeps): Sw
   };
 }
 
-async function look(
+async function readView(
   db: Db,
   chain: Chain,
   nativeSymbol: string,
@@ -133,7 +133,7 @@ async function look(
     rentedLastDay: BigInt(row.rented),
     resting: new Set(row.resting),
     heldSymbols: new Set(row.held),
-    stoppedBy: row.paused ? 'PAUSED' : row.halted ? 'CHAIN_HALTED' : undefined,
+    stopReason: row.paused ? 'PAUSED' : row.halted ? 'CHAIN_HALTED' : undefined,
     isHalted: row.halted,
     haltedWallets: new Set(row.halted_wallets),
     requests: row.requests.map(Number),

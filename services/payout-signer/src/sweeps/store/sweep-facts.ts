@@ -62,7 +62,7 @@ export interface SweepBooks {
   /** Their energy did not arrive recently, or is late. */
   readonly resting: ReadonlySet<SweepMethod>;
   readonly heldSymbols: ReadonlySet<string>;
-  readonly stoppedBy: 'PAUSED' | 'CHAIN_HALTED' | undefined;
+  readonly stopReason: 'PAUSED' | 'CHAIN_HALTED' | undefined;
   /** No transaction of the chain is signed, whether sweeps are paused or not. */
   readonly isHalted: boolean;
   readonly haltedWallets: ReadonlySet<Address>;

@@ -4,7 +4,7 @@ import type { DepositPosition, NewMovement, NewSweep, SweepBooks } from './sweep
 
 /** Each write asserts the lease first. */
 export interface SweepStore {
-  look(after: DepositPosition | undefined): Promise<SweepBooks>;
+  readView(after: DepositPosition | undefined): Promise<SweepBooks>;
   /** False if the balance was reserved, or the address is busy. */
   begin(lease: Lease, sweep: NewSweep): Promise<boolean>;
   /** False if its amount is not available. */

@@ -36,7 +36,7 @@ export const BROADCAST_ENDPOINTS: Record<string, Endpoint> = {
   broadcasthex: broadcastHex,
 };
 
-export function pretendToTake({ body, visible }: NodeRequest): JsonObject {
+export function acceptWithoutSubmitting({ body, visible }: NodeRequest): JsonObject {
   const isHex = body['transaction'] !== undefined;
   const txid = hex(transactionId(isHex ? sentAsHex(body) : transactionFromJson(body, visible)));
   return isHex ? { result: true, code: 'SUCCESS', message: '', txid } : { result: true, txid };

@@ -4,7 +4,7 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Chain } from '../chain/chain.ts';
 import { readJson, writeJson } from '../protobuf/json-text.ts';
 import type { JsonObject } from '../protobuf/json.ts';
-import { pretendToTake } from './broadcasting.ts';
+import { acceptWithoutSubmitting } from './broadcasting.ts';
 import { createEndpoints } from './endpoints.ts';
 import type { Faults } from './faults.ts';
 import { answerJsonRpc } from './json-rpc.ts';
@@ -107,7 +107,7 @@ async function callEndpoint(
   const { path, request } = call;
   const isBroadcast = path.includes('/broadcast');
   if (isBroadcast && faults.take('swallow-broadcast', path)) {
-    return ok(writeJson(pretendToTake(request)));
+    return ok(writeJson(acceptWithoutSubmitting(request)));
   }
   const answer = await call.endpoint(request);
   if (isBroadcast && faults.take('lose-broadcast-answer', path)) return undefined;
