@@ -1,13 +1,10 @@
-// node .ci/check-text.mjs [--update]
 // Checks comments, test titles and documents: words that a reader must decode, titles over 80 characters, broken links
-// and sections, documents over their limit. Part of `pnpm lint`. check-text.json has the number of known problems of
-// each file. A number may only fall: --update lowers it, or writes the file if it is missing.
+// and sections, documents over their limit. Part of `pnpm lint`.
 import { execSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '..');
-const ALLOWED = join(import.meta.dirname, 'check-text.json');
 const TITLE_MAX = 80;
 const linesMax = (file) =>
   file === 'ARCHITECTURE.md' ? 120 : file.startsWith('docs/architecture/') ? 200 : Infinity;
@@ -76,7 +73,6 @@ function findIdioms(unit, line, report) {
     }
 }
 
-/** Problems that check-text.json may allow. */
 function findTextProblems(file, text, report) {
   for (const [unit, line] of unitsOf(file, text)) findIdioms(unit, line, report);
   if (!/\.test\.ts$|\/test\/.*\.ts$/.test(file)) return;
@@ -125,24 +121,13 @@ const list = 'git ls-files -z --cached --others --exclude-standard';
 const files = execSync(list, { cwd: ROOT, encoding: 'utf8', maxBuffer: 1 << 26 })
   .split('\0')
   .sort();
-const allowed = existsSync(ALLOWED) ? JSON.parse(readFileSync(ALLOWED, 'utf8')) : undefined;
-const [problems, remaining] = [[], {}];
+const problems = [];
 for (const file of files) {
   if (!CHECKED.test(file) || SKIPPED.test(file) || !existsSync(join(ROOT, file))) continue;
   const text = read(file);
-  const found = [];
-  findTextProblems(file, text, (line, what) => found.push(`${file}:${line}: ${what}`));
-  findBrokenReferences(file, text, (line, what) => problems.push(`${file}:${line}: ${what}`));
-  const known = allowed === undefined ? found.length : (allowed[file] ?? 0);
-  if (found.length > known) problems.push(...found);
-  if (found.length > known && known > 0) problems.push(`${file}: check-text.json allows ${known} of these`);
-  if (Math.min(found.length, known) > 0) remaining[file] = Math.min(found.length, known);
+  const report = (line, what) => problems.push(`${file}:${line}: ${what}`);
+  findTextProblems(file, text, report);
+  findBrokenReferences(file, text, report);
 }
-const high = Object.keys(allowed ?? {}).filter((file) => allowed[file] !== remaining[file]);
-if (process.argv.includes('--update')) writeFileSync(ALLOWED, `${JSON.stringify(remaining, null, 2)}\n`);
-else if (allowed === undefined || high.length > 0)
-  problems.push(
-    `.ci/check-text.json is missing or has numbers that are too high: run node .ci/check-text.mjs --update\n  ${high.join('\n  ')}`,
-  );
 process.stderr.write(problems.map((problem) => `${problem}\n`).join(''));
 process.exitCode = problems.length > 0 ? 1 : 0;

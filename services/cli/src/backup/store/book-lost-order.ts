@@ -10,8 +10,8 @@ import type { StoredPayment } from './restored-rows.ts';
 
 /**
  * Uses up the payment's nonce, and books a withdrawal by the owner, so that ledger and chain agree. With `guards`, a
- * later payout of the same amount to the same receiver waits for an operator. @param fate from two sources,
- * at a final block
+ * later payout of the same amount to the same receiver waits for an operator. Two sources must report the outcome, at a
+ * final block.
  */
 export async function bookLostOrder(
   db: Db,
