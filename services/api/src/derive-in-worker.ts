@@ -20,7 +20,7 @@ export type DerivationAnswer =
   | { readonly id: number; readonly addresses: readonly Address[] }
   | { readonly id: number; readonly problem: string };
 
-/** Derives deposit addresses in a worker thread: about 0.3 ms each is too long for a busy event loop. */
+/** Derives deposit addresses in a worker thread: about 0.15 ms each is too long for a busy event loop. */
 export interface DerivationThread {
   /** Returns addresses in the order of `indexes`. @throws GatewayError DERIVATION_FAILED */
   derive(family: Family, indexes: readonly number[]): Promise<readonly Address[]>;
