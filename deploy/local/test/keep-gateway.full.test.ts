@@ -47,7 +47,7 @@ test('keeps chains, wallet and ledger with --keep, and none of them without', as
   const fresh = await callRpc<{ hash: string }>(freshUrl, 'eth_getBlockByNumber', ['0x0', false]);
   expect(fresh.hash).not.toBe(genesis.hash);
   expect(await bookedEntries(gateway)).toBe(booked);
-}, 180_000);
+});
 
 async function bookedEntries(running: Gateway): Promise<number> {
   const client = new pg.Client({ connectionString: running.database.url });

@@ -157,4 +157,4 @@ test('each payment lands exactly once through two sources with all faults', asyn
     for (const fault of ['connectionReset', 'unavailable', 'truncatedJson', 'internalError'] as const)
       expect(injected[fault]).toBeGreaterThan(0);
   await Promise.all(proxies.map((proxy) => proxy.close()));
-}, 120_000);
+});

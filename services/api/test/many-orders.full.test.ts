@@ -28,4 +28,4 @@ afterAll(async () => {
 
 it('gives 5,000 orders of two replicas distinct addresses of the seed', async () => {
   expect(await findAddressProblems(admin.kysely, replicas, merchant, 5_000)).toEqual([]);
-}, 180_000);
+});

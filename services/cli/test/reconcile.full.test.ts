@@ -14,7 +14,7 @@ const ORDERS_PER_STATEMENT = 10_000;
 let world: WorldOfBooks;
 beforeAll(async () => {
   world = await createReconcileWorld();
-}, 60_000);
+});
 afterAll(() => world.close());
 
 it(`reads ${ADDRESSES} deposit addresses page by page and finds the one in excess`, async () => {

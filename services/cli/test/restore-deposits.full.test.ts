@@ -92,7 +92,7 @@ beforeAll(async () => {
   await sql`select settle_hot_wallet_deposits(${JSON.stringify([{ transferId: id, version: 1 }])}::jsonb)`.execute(
     world.db,
   );
-}, 90_000);
+});
 afterAll(async () => {
   await world.close();
   books.close();

@@ -9,7 +9,7 @@ let books: SuiBooks;
 const AMOUNT = 25n * USDC;
 beforeAll(async () => {
   books = await openSuiBooks();
-}, 60_000);
+});
 afterAll(() => books.close());
 
 async function paid(form: 'coin' | 'address'): Promise<Address> {

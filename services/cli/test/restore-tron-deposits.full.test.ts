@@ -110,7 +110,7 @@ beforeAll(async () => {
   ];
   await pay(addressOf('stolen'), STRANGER, 100n * USDT);
   await books.mine(6);
-}, 90_000);
+});
 afterAll(() => books.close());
 
 it('finds payments of deposit addresses in blocks and needs --cold for new receivers', async () => {

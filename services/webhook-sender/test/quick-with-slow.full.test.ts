@@ -102,7 +102,7 @@ it.each(['late.example', 'hangs.example'])(
       select event_id, merchant_id, subject_id, sequence, now() from told`.execute(s.db);
     await sql`analyze delivery`.execute(s.db);
     deliverer.wake();
-    await waitUntil('the slow ones use all open slots', () => waiting >= ROOM, 20_000);
+    await waitUntil('the slow ones use all open slots', () => waiting >= ROOM);
     const beside = await median3();
     expect(beside).toBeLessThan(bound);
     await deliverer.stop();
@@ -117,7 +117,7 @@ it.each(['late.example', 'hangs.example'])(
       return other;
     });
     deliverer = start(unguarded);
-    await waitUntil('the slow ones use the reserved slots', () => waiting > ROOM + 100, 20_000);
+    await waitUntil('the slow ones use the reserved slots', () => waiting > ROOM + 100);
     expect(await measure()).toBeGreaterThan(bound);
     expect(rewritten).toBeGreaterThan(0);
   },

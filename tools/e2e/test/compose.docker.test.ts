@@ -61,7 +61,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await gateway?.close();
   await docker?.remove();
-}, 180_000);
+});
 
 test('completes a collection and a payout on each chain, with their callbacks', async () => {
   const receivers = new Map<unknown, string>([
@@ -83,12 +83,11 @@ test('completes a collection and a payout on each chain, with their callbacks', 
       await waitUntil(
         `the shop received the callback of ${paid}`,
         async () => (await last()) === 'ORDER_SUCCESS',
-        20_000,
       );
     }
   }
   expect(await gateway.findProblems()).toEqual([]);
-}, 240_000);
+});
 
 describe('containers', () => {
   test.each(SERVICES)(
@@ -189,13 +188,13 @@ test('moves a scanner to one container per chain and back without missing paymen
     }
   };
   const move = async () => {
-    await waitUntil('payments run', () => paid.length >= 5, 30_000);
+    await waitUntil('payments run', () => paid.length >= 5);
     await docker.compose(['up', '-d', '--no-build'], [SCANNERS_FILE]);
     await untilHealthy(docker, PER_CHAIN);
     expect(await docker.running([SCANNERS_FILE])).toEqual(expect.arrayContaining([...PER_CHAIN]));
     expect(await docker.running([SCANNERS_FILE])).not.toContain('scanner-evm');
     const between = paid.length;
-    await waitUntil('payments go by the new scanners', () => paid.length >= between + 5, 30_000);
+    await waitUntil('payments go by the new scanners', () => paid.length >= between + 5);
     await gateway.untilStatus(paid[between] ?? '', 'SUCCESS');
     await docker.compose(['up', '-d', '--no-build', '--remove-orphans']);
     await untilHealthy(docker, ['scanner-evm']);
@@ -245,7 +244,7 @@ test("runs operators' commands and a backup in one-off containers", async () => 
   expect(kept.split(/\s+/)).toEqual(
     expect.arrayContaining(['keystore.json', 'manifest.json', 'policy.json', 'public-keys.json', 'tables']),
   );
-}, 240_000);
+});
 
 /** Runs the container commands of going-to-mainnet.md, with another policy file so that the signer's stays unchanged. */
 async function runGuide(): Promise<void> {
@@ -283,7 +282,7 @@ test("keeps the signer's record of sent transactions when its container is repla
   await untilHealthy(docker, ['payout-signer']);
   expect(await container()).not.toBe(old);
   expect(await marks()).toBe(before);
-}, 120_000);
+});
 
 test('measures size, start time and memory of the containers within their limits', async () => {
   const script = join(CHECKOUT, 'deploy/compose/src/measure-containers.ts');
@@ -302,7 +301,7 @@ test('measures size, start time and memory of the containers within their limits
     expect(Number(startSeconds)).toBeLessThan(60);
     expect(Number.parseFloat(memory)).toBeLessThan(Number(limitMib));
   }
-}, 60_000);
+});
 
 test('stops cleanly, and after a start credits a payment made in between', async () => {
   const [chain] = chains;

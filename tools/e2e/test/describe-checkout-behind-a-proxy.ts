@@ -48,6 +48,6 @@ export function describeCheckoutBehindAProxy(under: () => CheckoutUnderTest): vo
         await proxy.stop();
         rmSync(folder, { recursive: true });
       }
-    }, 180_000);
+    });
   });
 }

@@ -26,7 +26,7 @@ export function describeCheckoutLanguages(under: () => CheckoutUnderTest): void 
         await view.page.close();
       }
       expect(headings.size).toBe(12);
-    }, 240_000);
+    });
 
     it('changes the language with the keyboard', async () => {
       const { paymentUrl } = await under().order('ETH_SEPOLIA');
@@ -39,6 +39,6 @@ export function describeCheckoutLanguages(under: () => CheckoutUnderTest): void 
       await page.waitForSelector('html[lang=fr]');
       expect(await page.innerText('h1')).toBe('En attente de votre paiement');
       await page.close();
-    }, 60_000);
+    });
   });
 }

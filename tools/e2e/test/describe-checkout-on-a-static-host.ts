@@ -107,7 +107,7 @@ export function describeCheckoutOnAStaticHost(under: () => CheckoutUnderTest): v
       expect(view.complaints).toEqual([]);
       expect(asked).toEqual(new Set([host.url, new URL(under().gateway.gateway.apiUrl).origin]));
       await view.page.close();
-    }, 60_000);
+    });
 
     it.each(['nginx', 'caddy'] as const)(
       "is served by %s with the guide's configuration",
@@ -163,7 +163,7 @@ export function describeCheckoutOnAStaticHost(under: () => CheckoutUnderTest): v
       await untilState(view.page, 'paid');
       expect(view.complaints).toEqual([]);
       await view.page.close();
-    }, 60_000);
+    });
 
     it('explains an invalid link and an unknown order', async () => {
       const collection = await under().order('ETH_SEPOLIA');
@@ -176,7 +176,7 @@ export function describeCheckoutOnAStaticHost(under: () => CheckoutUnderTest): v
         await view.page.locator('h1', { hasText: heading }).waitFor();
         await view.page.close();
       }
-    }, 60_000);
+    });
 
     it("cannot be framed by another page with the guide's headers", async () => {
       const collection = await under().order('ETH_SEPOLIA');
@@ -191,7 +191,7 @@ export function describeCheckoutOnAStaticHost(under: () => CheckoutUnderTest): v
         other.server.closeAllConnections();
         other.server.close();
       }
-    }, 60_000);
+    });
 
     it('shows name, logo and colours of a theme with readable texts', async () => {
       const [themeFile, out] = [join(folder, 'theme.json'), join(folder, 'themed')];
@@ -211,7 +211,7 @@ export function describeCheckoutOnAStaticHost(under: () => CheckoutUnderTest): v
       await view.page.close();
       themed.server.closeAllConnections();
       themed.server.close();
-    }, 60_000);
+    });
 
     describe('checkout of a Sui order', () => {
       let devnet: SuiDevnet;
@@ -265,7 +265,7 @@ export function describeCheckoutOnAStaticHost(under: () => CheckoutUnderTest): v
         await waitUntil('a checkpoint has it', async () => (await balance()) === '12345678');
         expect(wallet.calls).toEqual(['connect', 'execute sui:testnet']);
         await view.page.close();
-      }, 60_000);
+      });
 
       it('is paid in native SUI', async () => {
         const { view, button, balance } = await openOnSui(null);
@@ -273,7 +273,7 @@ export function describeCheckoutOnAStaticHost(under: () => CheckoutUnderTest): v
         await view.page.locator('.notice', { hasText: 'Please do not pay a second time' }).waitFor();
         await waitUntil('a checkpoint has it', async () => (await balance()) === '12345678000');
         await view.page.close();
-      }, 60_000);
+      });
 
       it('shows that no payment was sent when the payer rejects it', async () => {
         const { view, wallet, button, balance } = await openOnSui(devnet.tokens.USDC);
@@ -283,7 +283,7 @@ export function describeCheckoutOnAStaticHost(under: () => CheckoutUnderTest): v
         expect(await button.isEnabled()).toBe(true);
         expect(await balance()).toBe('0');
         await view.page.close();
-      }, 60_000);
+      });
     });
   });
 }

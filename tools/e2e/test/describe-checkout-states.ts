@@ -81,7 +81,7 @@ export function describeCheckoutStates(under: () => CheckoutUnderTest): void {
       await eth.mineByTime();
       await untilState(view.page, 'paid');
       await view.page.close();
-    }, 120_000);
+    });
 
     it('warns shortly before expiry and removes the wallet buttons', async () => {
       const { paymentUrl } = await under().order('ETH_SEPOLIA', { expiresIn: 75 });
@@ -92,7 +92,7 @@ export function describeCheckoutStates(under: () => CheckoutUnderTest): void {
       expect(await wallet.count()).toBe(0);
       await examine(view, 'running-out');
       await view.page.close();
-    }, 180_000);
+    });
 
     it('shows expired, underpaid, late and refused orders', async () => {
       const { BSC_TEST: bsc } = chains();
@@ -139,7 +139,7 @@ export function describeCheckoutStates(under: () => CheckoutUnderTest): void {
       await untilState(view.page, 'waiting');
       await examine(view, 'long');
       await view.page.close();
-    }, 60_000);
+    });
 
     it("counts down by the server's clock when the browser's clock is wrong", async () => {
       const collection = await under().order('ETH_SEPOLIA');
@@ -163,6 +163,6 @@ export function describeCheckoutStates(under: () => CheckoutUnderTest): void {
       await view.page.clock.resume();
       await examine({ ...view, complaints: [] }, 'timeOver');
       await view.page.close();
-    }, 120_000);
+    });
   });
 }

@@ -36,7 +36,7 @@ export function describeCheckoutTrouble(under: () => CheckoutUnderTest): void {
       expect(await copied('Copy address')).toBe(collection.address);
       await view.keepPicture('checkout-copied');
       await view.page.close();
-    }, 60_000);
+    });
 
     it('shows the keyboard focus, from top to bottom', async () => {
       const { paymentUrl } = await under().order('ETH_SEPOLIA');
@@ -55,7 +55,7 @@ export function describeCheckoutTrouble(under: () => CheckoutUnderTest): void {
       const names = ['SUMMARY', 'copy', 'INPUT', 'copy', 'button', 'button', 'quiet'];
       expect(seen).toEqual(names.map((name) => ({ name, style: 'solid', width: 3 })));
       await view.page.close();
-    }, 60_000);
+    });
 
     it('works without scripts until the order is paid', async () => {
       const collection = await under().order('ETH_SEPOLIA');
@@ -71,7 +71,7 @@ export function describeCheckoutTrouble(under: () => CheckoutUnderTest): void {
       await eth().pay({ to: collection.address, amount: '100' });
       await untilState(view.page, 'paid');
       await view.page.close();
-    }, 60_000);
+    });
   });
 
   describe('checkout during an outage', () => {
@@ -88,7 +88,7 @@ export function describeCheckoutTrouble(under: () => CheckoutUnderTest): void {
       await untilState(view.page, 'paid');
       expect(await view.page.locator('.offline', { hasText: 'No connection' }).count()).toBe(0);
       await view.page.close();
-    }, 120_000);
+    });
   });
 
   describe('checkout on a machine that slept', () => {
@@ -111,7 +111,7 @@ export function describeCheckoutTrouble(under: () => CheckoutUnderTest): void {
       await untilState(view.page, 'waiting');
       expect(await view.page.innerText('[role=timer]')).toMatch(/^2\d:\d\d$/);
       await view.page.close();
-    }, 60_000);
+    });
 
     it('does not offer to pay an order that expired during the sleep', async () => {
       const { BSC_TEST: bsc } = under().gateway.chains;
@@ -138,7 +138,7 @@ export function describeCheckoutTrouble(under: () => CheckoutUnderTest): void {
       await untilState(view.page, 'expired');
       expect(await states()).toEqual(['expired']);
       await view.page.close();
-    }, 60_000);
+    });
   });
 
   describe('checkout without an order', () => {
@@ -157,7 +157,7 @@ export function describeCheckoutTrouble(under: () => CheckoutUnderTest): void {
         await examine({ ...view, complaints: [] }, name);
         await view.page.close();
       }
-    }, 60_000);
+    });
 
     it('shows "Too many requests", and the page after another try', async () => {
       const { paymentUrl } = await under().order('ETH_SEPOLIA');
@@ -170,7 +170,7 @@ export function describeCheckoutTrouble(under: () => CheckoutUnderTest): void {
         return (await view.page.locator('main[data-state=waiting]').count()) === 1;
       });
       await view.page.close();
-    }, 60_000);
+    });
 
     it('shows "Not available" while the database rejects connections', async () => {
       const { paymentUrl } = await under().order('ETH_SEPOLIA');
@@ -192,7 +192,7 @@ export function describeCheckoutTrouble(under: () => CheckoutUnderTest): void {
       }
       await waitUntil('the page is back', async () => (await fetch(paymentUrl!)).ok);
       await examineUrl(under().browser, paymentUrl!, 'waiting');
-    }, 60_000);
+    });
   });
 }
 

@@ -77,7 +77,7 @@ export function describeCheckoutWallets(under: () => CheckoutUnderTest): void {
       expect(await bsc().balance('USDT', collection.address)).toBe(bsc().baseUnits('USDT', '100'));
       expect(sendings(view.wallet)).toBe(1);
       await view.page.close();
-    }, 120_000);
+    });
 
     it('show a rejected payment and a missing chain', async () => {
       const { ETH_SEPOLIA: eth } = under().gateway.chains;
@@ -93,7 +93,7 @@ export function describeCheckoutWallets(under: () => CheckoutUnderTest): void {
       await examine(elsewhere, 'wallet-wrong-network');
       expect(sendings(elsewhere.wallet)).toBe(0);
       await Promise.all([refused.page.close(), elsewhere.page.close()]);
-    }, 60_000);
+    });
 
     it('block a second payment after an error, because the first may have been sent', async () => {
       const collection = await under().order('BSC_TEST');
@@ -109,7 +109,7 @@ export function describeCheckoutWallets(under: () => CheckoutUnderTest): void {
       await untilState(view.page, 'paid');
       expect(await bsc().balance('USDT', collection.address)).toBe(bsc().baseUnits('USDT', '100'));
       await view.page.close();
-    }, 60_000);
+    });
 
     it('can pay again after a failed transaction, if the customer confirms', async () => {
       const collection = await under().order('BSC_TEST');
@@ -123,7 +123,7 @@ export function describeCheckoutWallets(under: () => CheckoutUnderTest): void {
       expect(await view.page.locator('.notice').textContent()).toBe('');
       expect(sendings(view.wallet)).toBe(1);
       await view.page.close();
-    }, 60_000);
+    });
   });
 
   describe('TronLink', () => {
@@ -180,7 +180,7 @@ export function describeCheckoutWallets(under: () => CheckoutUnderTest): void {
       await desk.keepPicture('checkout-tron-narrow-window');
       expect([...phone.complaints, ...desk.complaints]).toEqual([]);
       await Promise.all([phone.page.close(), desk.page.close()]);
-    }, 60_000);
+    });
 
     it('shows that no payment was sent when the payer rejects it', async () => {
       const collection = await under().order('TRON_TEST');
@@ -190,7 +190,7 @@ export function describeCheckoutWallets(under: () => CheckoutUnderTest): void {
       await untilNotice(view.page, 'Nothing was sent');
       expect(await button(view.page).isEnabled()).toBe(true);
       await view.page.close();
-    }, 60_000);
+    });
   });
   describe('checkout on Sui', () => {
     it('is paid with the exact amount by a Wallet Standard wallet', async () => {
@@ -212,6 +212,6 @@ export function describeCheckoutWallets(under: () => CheckoutUnderTest): void {
       expect(wallet!.calls).toEqual(['connect', 'execute sui:testnet']);
       await examine(view, 'sui-paid');
       await view.page.close();
-    }, 120_000);
+    });
   });
 }

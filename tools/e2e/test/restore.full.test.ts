@@ -23,12 +23,12 @@ const promised = new Map<string, { readonly chain: ChainUnderTest; readonly amou
 
 beforeAll(async () => {
   under = await startGatewayUnderTest();
-}, 180_000);
+});
 afterAll(async () => {
   await restored?.close();
   await under.stop();
   await machine?.stop();
-}, 60_000);
+});
 
 const COLD = '0xa0Ee7A142d267C1f36714E4a8F75612F20a79720';
 

@@ -49,12 +49,12 @@ beforeAll(async () => {
     },
   });
   await under.tron!.control('stake', { address: account.address, sun: `${10_000_000n * TRX}` });
-}, 180_000);
+});
 afterAll(async () => {
   await seller.close();
   await under.stop();
   rmSync(directory, { recursive: true, force: true });
-}, 120_000);
+});
 
 function sellDearly(): Promise<void> {
   seller.setUnitPriceSun(1_000);

@@ -81,14 +81,14 @@ beforeAll(async () => {
   program('rabbitmqctl', `${settings.join('')}exec '${command}' "$@"`);
   program('systemctl', `[ "$1" != enable ] || { shift 2; printf '%s\\n' "$@" >'${folder}/enabled'; }`);
   program('opentill', `exec '${process.execPath}' '${entryPoint('services/cli')}' "$@"`);
-}, 180_000);
+});
 afterAll(async () => {
   for (const unit of units) if (unit.exitCode === null) unit.kill('SIGKILL');
   await chain?.stop('kill');
   await rabbitMq?.stop('kill');
   await postgres?.stop('immediate');
   rmSync(folder, { recursive: true, force: true });
-}, 60_000);
+});
 
 /** Copies the files that the guide's commands need, because `prepare` would write .env into this checkout. */
 function prepareCheckout(opt: string): void {
@@ -244,7 +244,7 @@ it("the guide's commands set up a machine with a gateway that stops cleanly", as
     async (unit) => unit.exitCode ?? new Promise((resolve) => unit.once('close', resolve)),
   );
   expect(await Promise.all(ended)).toEqual([0, 0]);
-}, 180_000);
+});
 
 it('runs all blocks for units', () => {
   expect(book.left()).toEqual([]);

@@ -21,10 +21,10 @@ beforeAll(async () => {
   under = await startGatewayUnderTest();
   eth = under.chains.ETH_SEPOLIA;
   bsc = under.chains.BSC_TEST;
-}, 180_000);
+});
 afterAll(async () => {
   await under.stop();
-}, 120_000);
+});
 
 const receiver = () => getAddress(hexlify(randomBytes(20)));
 
@@ -83,10 +83,8 @@ async function refund(devnet: Devnet, id: string, to: string, ...amount: readonl
   const out = await done('unmatched', 'refund', id, '--to', to, '--reason', 'asked for', ...amount);
   const [orderPk = ''] = out.match(/[0-9a-f]{8}-[0-9a-f-]{27}/) ?? [];
   const { approverKeyFile, approverPassphraseFile } = under.gateway.policy;
-  await waitUntil(
-    'the refund waits for approval',
-    async () => (await done('payout', 'list', '--waiting')).includes(orderPk),
-    30_000,
+  await waitUntil('the refund waits for approval', async () =>
+    (await done('payout', 'list', '--waiting')).includes(orderPk),
   );
   expect(await devnet.balance('USDT', to)).toBe(0n);
   const keys = ['--key-file', approverKeyFile, '--passphrase-file', approverPassphraseFile];
@@ -190,10 +188,8 @@ it('lists, accepts, refunds and sweeps every kind of unmatched deposit', async (
     'were refunded',
   );
   const { approverKeyFile, approverPassphraseFile } = under.gateway.policy;
-  await waitUntil(
-    'the refund waits for approval',
-    async () => (await done('payout', 'list', '--waiting')).includes(refundPk),
-    30_000,
+  await waitUntil('the refund waits for approval', async () =>
+    (await done('payout', 'list', '--waiting')).includes(refundPk),
   );
   const keys = ['--key-file', approverKeyFile, '--passphrase-file', approverPassphraseFile];
   await done('payout', 'approve', refundPk, '--yes', ...keys);

@@ -98,7 +98,7 @@ afterAll(async () => {
   await gateway?.close();
   await (now ?? old)?.remove();
   if (before !== undefined) rmSync(before, { recursive: true, force: true });
-}, 180_000);
+});
 
 test('upgrades one service after another while payments run, without losing any', async () => {
   const orderIds: string[] = [];

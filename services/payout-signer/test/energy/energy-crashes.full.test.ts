@@ -29,7 +29,7 @@ beforeAll(async () => {
   world = await createTronSweepWorld();
   // Enough for two concurrent sweeps. Used energy recovers over a day.
   await world.stake(40_000n * ONE_TRX);
-}, 60_000);
+});
 afterAll(async () => {
   await world.close();
 });

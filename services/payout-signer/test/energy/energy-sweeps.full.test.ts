@@ -226,7 +226,7 @@ describe('own stake', () => {
         and released_at is null and reason like ${`%${txHash}%`}`.execute(admin);
       return rows.length === 1;
     };
-    await world.mineUntil('the wallet is halted', isHalted, 30_000);
+    await world.mineUntil('the wallet is halted', isHalted);
     expect(await staked()).toBe(before + STAKE);
     const order = await world.paid(53n * USDT, 1n);
     const waiting = async () => {
@@ -235,11 +235,7 @@ describe('own stake', () => {
       return rows[0]?.waiting ?? {};
     };
     // No step that needs the wallet starts while none of its transactions is signed.
-    await world.mineUntil(
-      'its sweep waits',
-      async () => ((await waiting())['WALLET_HALTED'] ?? 0) > 0,
-      30_000,
-    );
+    await world.mineUntil('its sweep waits', async () => ((await waiting())['WALLET_HALTED'] ?? 0) > 0);
     expect(await world.sweepsOf(order)).toEqual([]);
     await sql`update wallet_halt set released_at = now(), released_by = 'test', released_reason = 'I staked'
       where released_at is null`.execute(admin);
@@ -294,7 +290,7 @@ describe('own stake', () => {
         },
       }),
     });
-    await world.mineUntil('lending has begun', async () => (await kinds(order)).includes('DELEGATE'), 30_000);
+    await world.mineUntil('lending has begun', async () => (await kinds(order)).includes('DELEGATE'));
     await sql`insert into wallet_halt (halt_id, chain, wallet, kind, reason, set_by)
       values (gen_random_uuid(), ${CHAIN}, ${tron.wallet}, 'OPERATOR', 'look first', 'test')`.execute(admin);
     isShut = false;

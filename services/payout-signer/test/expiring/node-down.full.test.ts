@@ -23,7 +23,7 @@ afterAll(() => world.close());
 async function sent(): Promise<OrderRow> {
   const order = await world.payout();
   orders.push(order);
-  await waitUntil('sent', async () => (await world.payoutOf(order)).sent, 10_000);
+  await waitUntil('sent', async () => (await world.payoutOf(order)).sent);
   return order;
 }
 
@@ -44,7 +44,7 @@ test('finds a mined payout when the node returns and does not sign it again', as
   await stayDownUntilExpired();
   expect(await attempts(order)).toEqual(['OPEN']);
   world.devnet.control.clearFaults();
-  await world.land([order], 30_000);
+  await world.land([order]);
   expect(await attempts(order)).toEqual(['SETTLED']);
   expect(await checkChain(world, orders)).toEqual({ payouts: 1, wrong: [] });
 });
@@ -59,7 +59,7 @@ test('signs again only after the scan has passed the expiry, and lands once', as
   const [dead] = await world.attemptsOf(order);
   expect(dead).toMatchObject({ state: 'DEAD', fate: null });
   expect(await post<object>(world.devnet.url, 'gettransactionbyid', { value: dead!.tx_hash })).toEqual({});
-  await world.land([order], 30_000);
+  await world.land([order]);
   expect(await attempts(order)).toEqual(['DEAD', 'SETTLED']);
   expect(await checkChain(world, orders)).toEqual({ payouts: 2, wrong: [] });
 });

@@ -167,4 +167,4 @@ test('needs as many statements per pass with a thousand waiting payouts as with 
   expect(await costOf(world.driver({ policy }))).toEqual(waiting);
   expect(holding.statements).toBeLessThan(25);
   expect(holding.calls).toBeLessThan(6);
-}, 60_000);
+});

@@ -124,7 +124,7 @@ test("pays once what lands after chain and pools forgot it, by the machine's mar
   await isDecided(paid);
   expect(await world.decisionsOf(paid)).toEqual([{ outcome: 'DONE', detail: null }]);
   await release();
-  await world.land(others, 30_000);
+  await world.land(others);
   expect(await checkChain(world, orders)).toEqual({ payouts: 3, wrong: [] });
   expect((await world.nonces()).map(({ state, purpose }) => `${state} ${purpose}`)).toEqual([
     'TAKEN CANCEL',
@@ -133,7 +133,7 @@ test("pays once what lands after chain and pools forgot it, by the machine's mar
     'FINAL PAYOUT',
     'FINAL PAYOUT',
   ]);
-}, 90_000);
+});
 
 test('finds a double payment without the mark after chain and pools forgot a send', async () => {
   const { orders, first } = await threeForgotten();
@@ -150,7 +150,7 @@ test('finds a double payment without the mark after chain and pools forgot a sen
   });
   const { wrong } = await checkChain(world, orders);
   expect(wrong).toContain(`${twice.order_id}: ${twice.amount} and ${twice.amount}`);
-}, 90_000);
+});
 
 test('halts without a mark when the chain is ahead, and repeats no payout', async () => {
   const before = await world.payout();
@@ -176,10 +176,10 @@ test('halts without a mark when the chain is ahead, and repeats no payout', asyn
     expect(await world.decisionsOf(order)).toEqual([{ outcome: 'DONE', detail: null }]);
   }
   await release();
-  await world.land([fresh], 30_000);
+  await world.land([fresh]);
   expect(await checkChain(world, [before, ...paid, fresh])).toEqual({ payouts: 4, wrong: [] });
   expect((await world.nonces()).map(({ state }) => state)).toEqual(['FINAL', 'TAKEN', 'TAKEN', 'FINAL']);
-}, 90_000);
+});
 
 async function findPayment(order: OrderRow): Promise<string> {
   const logs = await callRpc<{ transactionHash: string }[]>(world.rpcUrl, 'eth_getLogs', [

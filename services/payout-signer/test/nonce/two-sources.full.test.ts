@@ -121,7 +121,7 @@ test.each<readonly [string, Tampering]>([
 ])('lands payouts while a source %s', async (_what, given) => {
   tampering = given;
   const two = [await payout(), await payout()];
-  await world.land(two, 30_000);
+  await world.land(two);
   expect(wrongAnswers).toBeGreaterThan(0);
   tampering = undefined;
   await expectNoHarm();
@@ -149,7 +149,7 @@ test.each<readonly [string, Tampering]>([
     30_000,
   );
   tampering = undefined;
-  await world.land(two, 45_000);
+  await world.land(two);
   await expectNoHarm();
 });
 
@@ -167,6 +167,6 @@ test('does not overdraw when one source overstates the balance', async () => {
   expect(await world.transactionsOf(order)).toEqual([]);
   tampering = undefined;
   await callRpc(world.rpcUrl, 'anvil_dealERC20', [world.wallet, USDT, hex(held)]);
-  await world.land([order], 45_000);
+  await world.land([order]);
   await expectNoHarm();
 });

@@ -21,7 +21,7 @@ const LIFE_MAX = 250;
 let world: SuiWorld;
 beforeAll(async () => {
   world = await createSuiWorld({}, { nodes: 2 });
-}, 60_000);
+});
 afterAll(() => world.close());
 
 function wrapSender(sender: ExpiringSender, points: CrashPoints): ExpiringSender {

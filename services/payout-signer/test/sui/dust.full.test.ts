@@ -9,7 +9,7 @@ import { COLD, createSuiWorld, ONE_SUI, ONE_USDC, type SuiWorld } from './sui-wo
 let world: SuiWorld;
 beforeAll(async () => {
   world = await createSuiWorld({}, { nodes: 2 });
-}, 60_000);
+});
 afterAll(() => world.close());
 
 type Symbol = 'USDC' | 'USDT' | 'SUI';

@@ -19,7 +19,7 @@ const LIFE_MAX_MS = 6_000;
 let world: SuiWorld;
 beforeAll(async () => {
   world = await createSuiWorld({}, { nodes: 2 });
-}, 60_000);
+});
 afterAll(() => world.close());
 
 interface Replica {

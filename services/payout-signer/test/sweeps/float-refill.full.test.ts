@@ -28,7 +28,7 @@ const FLOAT = { float: '2000000' };
 let world: SweepWorld;
 beforeAll(async () => {
   world = await createSweepWorld();
-}, 60_000);
+});
 afterAll(async () => {
   await world.close();
 });
@@ -85,7 +85,7 @@ test.each([
     const order = await world.paid(50n * ONE, 'USDC');
     if (hasCoin) await giveCoin(order);
     const signer = await world.start({ asset: FLOAT, sender: atOnePrice });
-    await world.mineUntil('it is swept', () => isDone(order), 20_000);
+    await world.mineUntil('it is swept', () => isDone(order));
     expect(await sweepsOf(order)).toEqual(
       methods.map((method) => ({ state: 'DONE', method, to: 'HOT', reason: null })),
     );
@@ -121,7 +121,7 @@ test('refills by a sweep planned before the wallet was emptied, at the current p
   await sql`update payout set updated_at = now() - interval '1 hour' where wallet = ${order.address}`.execute(
     admin,
   );
-  await world.mineUntil('it is swept', () => isDone(order), 20_000);
+  await world.mineUntil('it is swept', () => isDone(order));
   expect(await sweepsOf(order)).toEqual([
     { state: 'ABANDONED', method: 'FREE', to: 'HOT', reason: 'fees are above what may be paid' },
     { state: 'DONE', method: 'FREE', to: 'HOT', reason: null },
@@ -129,7 +129,7 @@ test('refills by a sweep planned before the wallet was emptied, at the current p
   await running.stop();
   expect(await atHot()).toBe(50n * ONE);
   await payOutAll();
-}, 120_000);
+});
 
 async function planOnce(): Promise<void> {
   const { signer, admin } = world;

@@ -29,7 +29,7 @@ const diedAt = new Map<string, number>();
 let world: SweepWorld;
 beforeAll(async () => {
   world = await createSweepWorld();
-}, 60_000);
+});
 afterAll(async () => {
   await world.close();
 });

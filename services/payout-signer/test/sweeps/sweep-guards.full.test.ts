@@ -19,7 +19,7 @@ const USDT = 1_000_000n;
 let world: SweepWorld;
 beforeEach(async () => {
   world = await createSweepWorld();
-}, 60_000);
+});
 afterEach(async () => {
   await world.close();
 });
@@ -81,9 +81,9 @@ async function planTwice(): Promise<readonly string[]> {
 
 test('two concurrent planners send each fee once', async () => {
   expect(await planTwice()).toEqual([]);
-}, 120_000);
+});
 
 test('finds a duplicate fee when an address may have two open sweeps', async () => {
   await sql`drop index sweep_one_open`.execute(world.admin);
   expect(await planTwice()).toContainEqual(expect.stringMatching(/2 fees were brought for 1 sweeps/));
-}, 120_000);
+});

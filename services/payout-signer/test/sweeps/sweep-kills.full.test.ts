@@ -36,7 +36,7 @@ let signers: CrashingSigners;
 const orders: OrderRow[] = [];
 beforeAll(async () => {
   world = await createSweepWorld();
-}, 60_000);
+});
 afterAll(async () => {
   await signers.stop();
   await world.close();

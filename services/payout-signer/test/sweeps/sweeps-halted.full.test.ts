@@ -15,7 +15,7 @@ const ONE = 1_000_000n;
 let world: SweepWorld;
 beforeAll(async () => {
   world = await createSweepWorld();
-}, 60_000);
+});
 afterAll(async () => {
   await world.close();
 });
@@ -69,8 +69,7 @@ test('frees the slot of an unsigned fee during a halt for a foreign transaction'
   gate.isShut = false;
   const others = [await paidWithCoin(52n * ONE), await paidWithCoin(53n * ONE)];
   const needy = await world.paid(54n * ONE);
-  for (const other of others)
-    await world.mineUntil('another is swept in its place', () => isDone(other), 30_000);
+  for (const other of others) await world.mineUntil('another is swept in its place', () => isDone(other));
   await rounds(5);
   // The foreign transaction may have brought the fee, so it must not end before an operator decides.
   await passTime();
@@ -80,14 +79,14 @@ test('frees the slot of an unsigned fee during a halt for a foreign transaction'
   await release();
   await world.mineUntil('its time is over', expireAll);
   await passBackoff();
-  for (const one of [order, needy]) await world.mineUntil('it is swept', () => isDone(one), 30_000);
+  for (const one of [order, needy]) await world.mineUntil('it is swept', () => isDone(one));
   expect(await stateOf(order)).toEqual(['DONE']);
   expect([await feesOf(order), await moves(order)]).toEqual([
     1,
     ['GAS_TOP_UP RELEASED', 'GAS_TOP_UP PAID_OUT', 'SWEEP PAID_OUT'],
   ]);
   expect(await world.tokensAt(COLD)).toBe((51n + 52n + 53n + 54n) * ONE);
-}, 120_000);
+});
 
 test("signs the same fee once when an operator's halt ends in time", async () => {
   const before = await world.tokensAt(COLD);
@@ -95,14 +94,14 @@ test("signs the same fee once when an operator's halt ends in time", async () =>
   await halt('OPERATOR');
   gate.isShut = false;
   const other = await paidWithCoin(56n * ONE);
-  await world.mineUntil('another is swept in its place', () => isDone(other), 30_000);
+  await world.mineUntil('another is swept in its place', () => isDone(other));
   await rounds(3);
   expect([await stateOf(order), await moves(order)]).toEqual([['OPEN'], ['GAS_TOP_UP RESERVED']]);
   await release();
-  await world.mineUntil('it is swept', () => isDone(order), 30_000);
+  await world.mineUntil('it is swept', () => isDone(order));
   expect(await moves(order)).toEqual(['GAS_TOP_UP PAID_OUT', 'SWEEP PAID_OUT']);
   expect((await world.tokensAt(COLD)) - before).toBe(111n * ONE);
-}, 120_000);
+});
 
 test('abandons a sweep during a long halt and plans it again after the release', async () => {
   const before = await world.tokensAt(COLD);
@@ -118,11 +117,11 @@ test('abandons a sweep during a long halt and plans it again after the release',
   expect([await stateOf(order), await moves(order)]).toEqual([['ABANDONED'], ['GAS_TOP_UP RELEASED']]);
   expect(await world.coinAt(order.address)).toBe(0n);
   await release();
-  await world.mineUntil('it is swept', () => isDone(order), 30_000);
+  await world.mineUntil('it is swept', () => isDone(order));
   expect(await stateOf(order)).toEqual(['ABANDONED', 'DONE']);
   expect(await moves(order)).toEqual(['GAS_TOP_UP RELEASED', 'GAS_TOP_UP PAID_OUT', 'SWEEP PAID_OUT']);
   expect((await world.tokensAt(COLD)) - before).toBe(57n * ONE);
-}, 120_000);
+});
 
 const UNSIGNED = sql`state in ('REQUESTED', 'AUTHORISED')`;
 

@@ -15,7 +15,7 @@ const GWEI = 10n ** 9n;
 let world: SweepWorld;
 beforeAll(async () => {
   world = await createSweepWorld();
-}, 60_000);
+});
 afterAll(async () => {
   await world.close();
 });
@@ -32,7 +32,7 @@ describe('token of a sweep', () => {
     const other = await world.paid(20n * ONE);
     const metrics = createMetrics('payout-signer');
     const signer = await world.start({ metrics });
-    await world.mineUntil('the other is swept', () => isDone(other), 30_000);
+    await world.mineUntil('the other is swept', () => isDone(other));
     await world.mineUntil('it waits', async () => (await waiting())['WOULD_FAIL'] === 1);
     expect(await metrics.render()).toMatch(
       /^opentill_signer_sweeps_waiting_count\{.*reason="WOULD_FAIL".*\} 1$/m,
@@ -40,11 +40,11 @@ describe('token of a sweep', () => {
     expect(await moves(held)).toEqual([]);
     expect(await world.coinAt(held.address)).toBe(0n);
     await issuer('unpause');
-    await world.mineUntil('it is swept', () => isDone(held), 30_000);
+    await world.mineUntil('it is swept', () => isDone(held));
     await signer.stop();
     expect(await world.tokensAt(COLD, 'USDC')).toBe(50n * ONE);
     expect(await moves(held)).toEqual(['GAS_TOP_UP PAID_OUT', 'SWEEP PAID_OUT']);
-  }, 120_000);
+  });
 
   test('needs no second fee when the token is paused after the top-up', async () => {
     const before = await world.tokensAt(COLD, 'USDC');
@@ -52,11 +52,7 @@ describe('token of a sweep', () => {
     const signer = await world.start({ sweep: { batchSize: 1 } });
     await world.mineUntil('the fee is on its way', async () => (await moves(held)).length > 0);
     await issuer('pause');
-    await world.mineUntil(
-      'the sweep waits',
-      async () => (await obstaclesOf(held)).includes('WOULD_FAIL'),
-      30_000,
-    );
+    await world.mineUntil('the sweep waits', async () => (await obstaclesOf(held)).includes('WOULD_FAIL'));
     const coin = await world.coinAt(held.address);
     for (let round = 0; round < 10; round += 1) await world.signer.mine();
     expect(await moves(held)).toEqual(['GAS_TOP_UP PAID_OUT', 'SWEEP RESERVED']);
@@ -69,58 +65,54 @@ describe('token of a sweep', () => {
     expect(await world.sweepsOf(held)).toMatchObject([{ reason: 'the chain would refuse the transfer' }]);
     expect(await moves(held)).toEqual(['GAS_TOP_UP PAID_OUT', 'SWEEP RELEASED']);
     const other = await world.paid(20n * ONE);
-    await world.mineUntil('another has its place', () => isDone(other), 30_000);
+    await world.mineUntil('another has its place', () => isDone(other));
     await world.mineUntil('its money waits', async () => ((await waiting())['WOULD_FAIL'] ?? 0) === 1);
     expect(await world.coinAt(held.address)).toBe(coin);
     await issuer('unpause');
-    await world.mineUntil('it is swept', () => isDone(held), 30_000);
+    await world.mineUntil('it is swept', () => isDone(held));
     await signer.stop();
     expect((await world.tokensAt(COLD, 'USDC')) - before).toBe(30n * ONE);
     expect((await moves(held)).filter((move) => move.startsWith('GAS_TOP_UP'))).toEqual([
       'GAS_TOP_UP PAID_OUT',
     ]);
     expect((await world.sweepsOf(held)).map(({ method }) => method)).toEqual(['TOP_UP', 'FREE']);
-  }, 120_000);
+  });
 
   test('retries a sweep that failed because its token was paused meanwhile', async () => {
     const before = await world.tokensAt(COLD, 'USDC');
     const held = await world.paid(40n * ONE, 'USDC');
     const signer = await world.start();
-    await world.mineUntil(
-      'the fee is there',
-      async () => (await moves(held))[0] === 'GAS_TOP_UP PAID_OUT',
-      30_000,
-    );
+    await world.mineUntil('the fee is there', async () => (await moves(held))[0] === 'GAS_TOP_UP PAID_OUT');
     // Not mined yet. The pause precedes it in the next block.
     await waitForMove(held, 'SWEEP IN_FLIGHT');
     await callRpc(world.signer.rpcUrl, 'anvil_dropAllTransactions', []);
     await issuer('pause');
-    await world.mineUntil('it failed', async () => (await moves(held))[1] === 'SWEEP RETURNED', 30_000);
+    await world.mineUntil('it failed', async () => (await moves(held))[1] === 'SWEEP RETURNED');
     await issuer('unpause');
     await sql`update payout set updated_at = now() - interval '1 hour' where wallet = ${held.address} and money = 'RETURNED'`.execute(
       world.admin,
     );
-    await world.mineUntil('it is swept', () => isDone(held), 30_000);
+    await world.mineUntil('it is swept', () => isDone(held));
     await signer.stop();
     expect((await world.tokensAt(COLD, 'USDC')) - before).toBe(40n * ONE);
     expect((await moves(held)).filter((move) => move === 'SWEEP PAID_OUT')).toHaveLength(1);
     const topUps = (await moves(held)).filter((move) => move === 'GAS_TOP_UP PAID_OUT').length;
     expect(topUps).toBeLessThanOrEqual((await world.sweepsOf(held)).length);
-  }, 120_000);
+  });
 
   test('delays only the address that the issuer blocked', async () => {
     const blocked = await world.paid(70n * ONE, 'USDC');
     await issuer('blacklist', blocked.address);
     const other = await world.paid(10n * ONE, 'USDC');
     const signer = await world.start();
-    await world.mineUntil('the other is swept', () => isDone(other), 30_000);
+    await world.mineUntil('the other is swept', () => isDone(other));
     await world.mineUntil('it waits', async () => (await waiting())['WOULD_FAIL'] === 1);
     expect(await moves(blocked)).toEqual([]);
     expect(await world.coinAt(blocked.address)).toBe(0n);
     await issuer('unBlacklist', blocked.address);
-    await world.mineUntil('it is swept', () => isDone(blocked), 30_000);
+    await world.mineUntil('it is swept', () => isDone(blocked));
     await signer.stop();
-  }, 120_000);
+  });
 });
 
 describe('rising fees', () => {
@@ -136,9 +128,9 @@ describe('rising fees', () => {
     await waitUntilReason('GAS_PRICE');
     expect(await moves(order)).toEqual([]);
     await setBaseFee(1n);
-    await world.mineUntil('it is swept', () => isDone(order), 30_000);
+    await world.mineUntil('it is swept', () => isDone(order));
     await signer.stop();
-  }, 120_000);
+  });
 
   test('delays sweeps that would cost too much of their amount', async () => {
     const order = await world.paid(3_000n); // less than a cent
@@ -153,16 +145,12 @@ describe('rising fees', () => {
     await sql`update deposit_balance set swept = received where address = ${order.address}`.execute(
       world.admin,
     ); // excluded from later tests
-  }, 120_000);
+  });
 
   test('keeps a sweep in flight unchanged when fees rise beyond its coin', async () => {
     const order = await world.paid(35n * ONE);
     const signer = await world.start({ timing: { bumpAfterMs: 100 } });
-    await world.mineUntil(
-      'the fee is there',
-      async () => (await moves(order))[0] === 'GAS_TOP_UP PAID_OUT',
-      30_000,
-    );
+    await world.mineUntil('the fee is there', async () => (await moves(order))[0] === 'GAS_TOP_UP PAID_OUT');
     await waitForMove(order, 'SWEEP IN_FLIGHT');
     const coin = await world.coinAt(order.address);
     const before = await headHeight(world.signer.rpcUrl);
@@ -178,10 +166,10 @@ describe('rising fees', () => {
       from own_transaction where wallet = ${order.address} order by signed_at`.execute(world.admin);
     expect(rows.every(({ nonce, fee }) => nonce === 0 && fee <= coin)).toBe(true);
     await setBaseFee(1n);
-    await world.mineUntil('it is swept', () => isDone(order), 30_000);
+    await world.mineUntil('it is swept', () => isDone(order));
     await signer.stop();
     expect(await moves(order)).toEqual(['GAS_TOP_UP PAID_OUT', 'SWEEP PAID_OUT']);
-  }, 120_000);
+  });
 
   async function waitUntilReason(reason: string): Promise<void> {
     const endMs = Date.now() + 20_000;
@@ -197,27 +185,22 @@ test('sends a sweep again after a reorganisation of a final block, and counts it
   const order = await world.paid(21n * ONE);
   const ground = await headHeight(world.signer.rpcUrl);
   const signer = await world.start();
-  await world.mineUntil('it is swept', () => isDone(order), 30_000);
+  await world.mineUntil('it is swept', () => isDone(order));
   const depth = (await headHeight(world.signer.rpcUrl)) - ground;
   await reorg({ rpcUrl: world.signer.rpcUrl, depth });
   expect((await world.tokensAt(COLD)) - before).toBe(0n);
   await world.mineUntil(
     'the reorganisation is seen',
     async () => (await moves(order))[1] === 'SWEEP IN_FLIGHT',
-    30_000,
   );
-  await world.mineUntil(
-    'it is mined again',
-    async () => (await moves(order))[1] === 'SWEEP PAID_OUT',
-    30_000,
-  );
+  await world.mineUntil('it is mined again', async () => (await moves(order))[1] === 'SWEEP PAID_OUT');
   await signer.stop();
   expect(await moves(order)).toEqual(['GAS_TOP_UP PAID_OUT', 'SWEEP PAID_OUT']);
   expect((await world.tokensAt(COLD)) - before).toBe(21n * ONE);
   expect(
     Number(await callRpc<string>(world.signer.rpcUrl, 'eth_getTransactionCount', [order.address, 'latest'])),
   ).toBe(1);
-}, 120_000);
+});
 
 test('sweeps an address whose key was used elsewhere, without a halt', async () => {
   const { rpcUrl } = world.signer;
@@ -230,7 +213,7 @@ test('sweeps an address whose key was used elsewhere, without a halt', async () 
   for (let times = 0; times < 3; times += 1)
     await callRpc(rpcUrl, 'eth_sendTransaction', [{ from: order.address, to: order.address, value: '0x0' }]);
   const signer = await world.start();
-  await world.mineUntil('it is swept', () => isDone(order), 30_000);
+  await world.mineUntil('it is swept', () => isDone(order));
   await signer.stop();
   const { rows } = await sql<{ nonce: number; state: string }>`
     select nonce, state from wallet_nonce where wallet = ${order.address} order by nonce`.execute(
@@ -246,7 +229,7 @@ test('sweeps an address whose key was used elsewhere, without a halt', async () 
     world.admin,
   );
   expect(halts).toEqual([]);
-}, 120_000);
+});
 
 test("completes an operator's request after all batches of what was there", async () => {
   const young = await world.paidMany([11n * ONE, 12n * ONE, 13n * ONE, 14n * ONE, 15n * ONE]);
@@ -269,4 +252,4 @@ test("completes an operator's request after all batches of what was there", asyn
   await world.mineUntil('the request is handled', async () => (await request()) === 5);
   await signer.stop();
   expect(await moves(later)).toEqual([]);
-}, 120_000);
+});

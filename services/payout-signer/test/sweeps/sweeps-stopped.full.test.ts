@@ -15,7 +15,7 @@ const ONE = 1_000_000n;
 let world: SweepWorld;
 beforeAll(async () => {
   world = await createSweepWorld();
-}, 60_000);
+});
 afterAll(async () => {
   await world.close();
 });
@@ -51,7 +51,7 @@ describe('paused sweeps', () => {
     await pause();
     const later = await world.paid(32n * ONE);
     await sql`insert into sweep_request (chain, operator) values (${CHAIN}, 'test')`.execute(world.admin);
-    await world.mineUntil('the started sweep is done', () => isDone(begun), 30_000);
+    await world.mineUntil('the started sweep is done', () => isDone(begun));
     expect(await moves(begun)).toEqual(['GAS_TOP_UP PAID_OUT', 'SWEEP PAID_OUT']);
     await rounds(5);
     const { rows } = await sql<{ address: string }>`
@@ -63,11 +63,11 @@ describe('paused sweeps', () => {
     expect(await world.coinAt(later.address)).toBe(0n);
     expect(await requests()).toEqual([1, null]);
     await resume();
-    await world.mineUntil('the rest is swept', () => isDone(later), 30_000);
+    await world.mineUntil('the rest is swept', () => isDone(later));
     await world.mineUntil('the request is handled', async () => (await requests())[1] === 1);
     await signer.stop();
     expect(await world.tokensAt(COLD)).toBe(63n * ONE);
-  }, 120_000);
+  });
 
   test('keeps sweeps paused for a new planner', async () => {
     const before = await world.tokensAt(COLD);
@@ -81,9 +81,9 @@ describe('paused sweeps', () => {
     expect(await world.sweepsOf(order)).toEqual([]);
     await resume();
     await world.start();
-    await world.mineUntil('it is swept', () => isDone(order), 30_000);
+    await world.mineUntil('it is swept', () => isDone(order));
     expect((await world.tokensAt(COLD)) - before).toBe(33n * ONE);
-  }, 120_000);
+  });
 });
 
 describe('asset on hold', () => {
@@ -102,9 +102,9 @@ describe('asset on hold', () => {
     await world.mineUntil('it waits', async () => (await waiting())['ASSET_HELD'] === 1);
     expect(await moves(held)).toEqual([]);
     await release();
-    await world.mineUntil('it is swept', () => isDone(held), 30_000);
+    await world.mineUntil('it is swept', () => isDone(held));
     await signer.stop();
-  }, 120_000);
+  });
 
   test('delays a sweep when its asset is held after the fee, and reuses the fee', async () => {
     const before = await world.tokensAt(COLD, 'USDC');
@@ -113,16 +113,16 @@ describe('asset on hold', () => {
     await waitForMove(held, 'GAS_TOP_UP IN_FLIGHT');
     await hold();
     const other = await world.paid(17n * ONE);
-    await world.mineUntil('another is swept', () => isDone(other), 30_000);
+    await world.mineUntil('another is swept', () => isDone(other));
     await rounds(5);
     expect(await moves(held)).toEqual(['GAS_TOP_UP PAID_OUT']);
     expect((await world.sweepsOf(held)).map(({ state }) => state)).toEqual(['OPEN']);
     expect(await world.tokensAt(held.address, 'USDC')).toBe(16n * ONE);
     await release();
-    await world.mineUntil('it is swept', () => isDone(held), 30_000);
+    await world.mineUntil('it is swept', () => isDone(held));
     expect(await moves(held)).toEqual(['GAS_TOP_UP PAID_OUT', 'SWEEP PAID_OUT']);
     expect((await world.tokensAt(COLD, 'USDC')) - before).toBe(16n * ONE);
-  }, 120_000);
+  });
 
   test('delays a sweep when its asset is held before its signature, and reuses the fee', async () => {
     const before = await world.tokensAt(COLD, 'USDC');
@@ -143,11 +143,11 @@ describe('asset on hold', () => {
     });
     expect(await world.sweepsOf(held)).toMatchObject([{ reason: 'its asset is on hold' }]);
     await release();
-    await world.mineUntil('it is swept', () => isDone(held), 30_000);
+    await world.mineUntil('it is swept', () => isDone(held));
     expect(await topUps(held)).toBe(1);
     expect((await moves(held)).filter((move) => move === 'SWEEP PAID_OUT')).toHaveLength(1);
     expect((await world.tokensAt(COLD, 'USDC')) - before).toBe(18n * ONE);
-  }, 120_000);
+  });
 });
 
 describe('blocked cold storage', () => {
@@ -163,7 +163,7 @@ describe('blocked cold storage', () => {
     const other = await world.paid(43n * ONE);
     const metrics = createMetrics('payout-signer');
     await world.start({ metrics });
-    await world.mineUntil('the other token is swept', () => isDone(other), 30_000);
+    await world.mineUntil('the other token is swept', () => isDone(other));
     await world.mineUntil('both wait', async () => (await waiting())['WOULD_FAIL'] === 2);
     await rounds(5);
     expect(await metrics.render()).toMatch(
@@ -174,23 +174,19 @@ describe('blocked cold storage', () => {
       expect(await world.coinAt(one.address)).toBe(0n);
     }
     await issuer('unBlacklist', COLD);
-    for (const one of blocked) await world.mineUntil('it is swept', () => isDone(one), 30_000);
+    for (const one of blocked) await world.mineUntil('it is swept', () => isDone(one));
     expect(await arrived()).toBe(83n * ONE);
-  }, 120_000);
+  });
 
   test('pays no second fee while cold storage that got blocked makes a sweep fail', async () => {
     const order = await world.paid(44n * ONE, 'USDC');
     await world.start();
-    await world.mineUntil(
-      'the fee is there',
-      async () => (await moves(order))[0] === 'GAS_TOP_UP PAID_OUT',
-      30_000,
-    );
+    await world.mineUntil('the fee is there', async () => (await moves(order))[0] === 'GAS_TOP_UP PAID_OUT');
     await waitForMove(order, 'SWEEP IN_FLIGHT');
     // Not mined yet. The issuer's transaction precedes it in the next block.
     await callRpc(world.signer.rpcUrl, 'anvil_dropAllTransactions', []);
     await issuer('blacklist', COLD);
-    await world.mineUntil('it failed', async () => (await moves(order))[1] === 'SWEEP RETURNED', 30_000);
+    await world.mineUntil('it failed', async () => (await moves(order))[1] === 'SWEEP RETURNED');
     const left = await world.coinAt(order.address);
     const sent = await sentBy(order);
     await sql`update payout set updated_at = now() - interval '1 hour' where wallet = ${order.address} and money = 'RETURNED'`.execute(
@@ -206,13 +202,13 @@ describe('blocked cold storage', () => {
       1,
     ]);
     const other = await world.paid(45n * ONE);
-    await world.mineUntil('another address is swept', () => isDone(other), 30_000);
+    await world.mineUntil('another address is swept', () => isDone(other));
     await issuer('unBlacklist', COLD);
-    await world.mineUntil('it is swept', () => isDone(order), 30_000);
+    await world.mineUntil('it is swept', () => isDone(order));
     expect(await arrived()).toBe(44n * ONE);
     expect((await moves(order)).filter((move) => move === 'SWEEP PAID_OUT')).toHaveLength(1);
     expect(await topUps(order)).toBeLessThanOrEqual(2);
-  }, 120_000);
+  });
 
   const sentBy = async ({ address }: OrderRow) =>
     Number(await callRpc<string>(world.signer.rpcUrl, 'eth_getTransactionCount', [address, 'latest']));
