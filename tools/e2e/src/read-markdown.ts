@@ -38,20 +38,6 @@ export function fencedBlocks(text: string): readonly FencedBlock[] {
   }));
 }
 
-export function linksOf(text: string): readonly string[] {
-  const prose = text.replaceAll(/^```[^]*?^```/gm, '');
-  return [...prose.matchAll(/\]\((?<target>[^)\s]+)\)/g)].map((match) => match.groups?.['target'] ?? '');
-}
-
-export function anchorsOf(text: string): readonly string[] {
-  return [...text.matchAll(/^#+ (?<title>.+)$/gm)].map((match) =>
-    (match.groups?.['title'] ?? '')
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
-      .replaceAll(' ', '-'),
-  );
-}
-
 /** Rows of the first table under a second-level heading, without its header. */
 export function tableUnder(text: string, heading: string): readonly (readonly string[])[] {
   const section = text.split(/^## /m).find((part) => part.startsWith(`${heading}\n`)) ?? '';

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { ALARM_KINDS } from '@opentill/scanner/observe/alarms';
@@ -26,11 +26,9 @@ import {
   type SpelledCommand,
 } from '../src/guide-book.ts';
 import {
-  anchorsOf,
   CHECKOUT,
   codeSpans,
   fencedBlocks,
-  linksOf,
   readMarkdownFiles,
   tableUnder,
 } from '../src/read-markdown.ts';
@@ -45,20 +43,7 @@ const rootPackage = JSON.parse(readFileSync(join(CHECKOUT, 'package.json'), 'utf
 /** Created by commands, so missing in a fresh checkout. */
 const MADE_BY_COMMANDS: ReadonlySet<string> = new Set(['tools/bench/results']);
 
-describe.each(documents)('$name', ({ name, text }) => {
-  it('links only to existing files and headings', () => {
-    const broken = linksOf(text).filter((target) => {
-      if (/^https?:/.test(target)) return false; // not checked
-      const [path = '', anchor] = target.split('#');
-      const linked = path === '' ? text : undefined;
-      const file = join(CHECKOUT, dirname(name), path);
-      if (linked === undefined && !existsSync(file)) return true;
-      if (anchor === undefined) return false;
-      return !anchorsOf(linked ?? readFileSync(file, 'utf8')).includes(anchor);
-    });
-    expect(broken).toEqual([]);
-  });
-
+describe.each(documents)('$name', ({ text }) => {
   it('names only existing files and folders', () => {
     const paths = codeSpans(text).filter((code) =>
       /^(libs|services|deploy|tools|\.ci)\/[\w./-]+$/.test(code),
