@@ -25,13 +25,7 @@ import {
   spelledCommand,
   type SpelledCommand,
 } from '../src/guide-book.ts';
-import {
-  CHECKOUT,
-  codeSpans,
-  fencedBlocks,
-  readMarkdownFiles,
-  tableUnder,
-} from '../src/read-markdown.ts';
+import { CHECKOUT, codeSpans, fencedBlocks, readMarkdownFiles, tableUnder } from '../src/read-markdown.ts';
 import { NEEDED_PORTS } from '../src/run-npm-start.ts';
 
 const documents = readMarkdownFiles();
