@@ -125,7 +125,7 @@ it('lists, accepts, refunds and sweeps every kind of unmatched deposit', async (
   await done('unmatched', 'accept', lateId, '--reason', 'he wrote to us');
   await untilStatus(late, 'SUCCESS');
   expect(await refused('unmatched', 'refund', lateId, '--to', receiver(), '--reason', 'and again')).toMatch(
-    /no unmatched deposit/i,
+    /no refundable unmatched deposit/i,
   );
 
   // Another token is accepted at the operator's value, and callbacks show the token.
@@ -265,7 +265,7 @@ it('accepts, refunds and sweeps unmatched deposits on TRON, unless sweeps are pa
   await untilStatus(late, 'SUCCESS');
   expect(
     await refused('unmatched', 'refund', lateId, '--to', newReceiver(), '--reason', 'and again'),
-  ).toMatch(/no unmatched deposit/i);
+  ).toMatch(/no refundable unmatched deposit/i);
   await done('unmatched', 'accept', ids.token, '--as', '99.5', '--reason', 'as good, less our trouble');
   await untilStatus(token, 'SUCCESS');
   expect(await statusOf(token)).toMatchObject({ actualAmount: '99.50' });
