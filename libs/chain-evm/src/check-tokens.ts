@@ -9,9 +9,9 @@ const WORD_GRAMMAR = /^0x[0-9a-fA-F]{64}$/;
 const DATA_GRAMMAR = /^0x[0-9a-fA-F]*$/;
 
 /**
- * A wrong contract or number of decimals would book wrong amounts: TOKEN_MISMATCH before anything is read. A node's own
- * fault ("missing trie node") is no mismatch. Nodes word a revert differently, up to an internal error, so the code is
- * read first: without code no contract can revert.
+ * Throws TOKEN_MISMATCH if a contract is missing or has other decimals, because the gateway would then book wrong
+ * amounts. A node's own error ("missing trie node") is not a mismatch. Reads the code first: only a contract can revert,
+ * and nodes report a revert differently, some as an internal error.
  */
 export async function checkTokens(
   client: Pick<EvmClient, 'batch'>,
@@ -38,7 +38,7 @@ async function checkDecimals(
 ): Promise<void> {
   const call = { method: 'eth_call', params: [{ to: token.contract, data: DECIMALS_SELECTOR }, 'latest'] };
   const [answer] = await client.batch([call], options).catch((error: unknown) => {
-    if (isContractsRefusal(error)) return ['0x'];
+    if (isContractRevert(error)) return ['0x'];
     throw error;
   });
   if (typeof answer !== 'string' || !DATA_GRAMMAR.test(answer)) {
@@ -55,7 +55,7 @@ async function checkDecimals(
 }
 
 /** A contract without decimals() reverts; some nodes report an internal error (-32603) with revert wording. */
-function isContractsRefusal(error: unknown): boolean {
+function isContractRevert(error: unknown): boolean {
   if (!(error instanceof GatewayError)) return false;
   const { rpcCode } = error.context;
   return typeof rpcCode === 'number' && isRevert({ code: rpcCode, message: error.message });

@@ -220,7 +220,7 @@ const expectRejected =
   };
 
 describe('a consistent Byzantine source next to an honest one', () => {
-  it('accepts no payment that one source adds, with matching receipts', async () => {
+  it('rejects a payment that one source adds with matching receipts', async () => {
     const invented = changed(50, (block) => ({ ...withLoot(block), bloomOf: block.txs }));
     await withHonest({ chain: invented }, expectRejected(48, 52));
     await withHonest({ chain: invented }, expectRejected(48, 52), { bloom: false });
@@ -240,7 +240,7 @@ describe('a consistent Byzantine source next to an honest one', () => {
           await withHonest({ chain }, expectRejected(from, to), { bloom });
   });
 
-  it('accepts no payment invented in an empty block with a matching bloom', async () => {
+  it('rejects a payment invented in an empty block with a matching bloom', async () => {
     const quiet = changed(50, () => ({ txs: [{ hash: hashOf('quiet'), amounts: [] }] }));
     const loud = changed(50, ({ txs }) => ({ txs: [{ ...txs[0]!, amounts: [LOOT] }], bloomOf: txs }), quiet);
     await withHonest({ chain: loud }, expectRejected(48, 52), {}, { chain: quiet });
@@ -260,7 +260,7 @@ describe('a consistent Byzantine source next to an honest one', () => {
     });
   });
 
-  it('accepts no blocks that one source adds on top of the chain', async () => {
+  it('rejects blocks that one source adds on top of the chain', async () => {
     const longer = chainOf(12, HONEST, 'invented', [LOOT], 1);
     const top = { code: 'BLOCK_NOT_FOUND', retryable: true };
     await withHonest({ chain: longer }, expectRejected(HEAD.height + 1, HEAD.height + 1, top));
@@ -283,7 +283,7 @@ describe('a consistent Byzantine source next to an honest one', () => {
     });
   });
 
-  it('accepts no block as final that only one source calls final', async () => {
+  it('does not accept a block that only one source reports as final', async () => {
     const views: readonly Block[] = [
       { ...HEAD, timeSeconds: HEAD.timeSeconds + 100_000 },
       HEAD,
@@ -299,7 +299,7 @@ describe('a consistent Byzantine source next to an honest one', () => {
     }
   });
 
-  it('accepts no single final block, however long the other’s finality stalls', async () => {
+  it('does not accept one source’s final block, however long the other stalls', async () => {
     let skewMs = 0;
     const pair = [
       await nodeOf({ chain: HONEST, finalized: { ...HEAD, hash: hashOf('another') } }),
@@ -408,7 +408,7 @@ describe('a consistent Byzantine source while the honest one fails', () => {
     };
   }
 
-  it('accepts no single source while the other one rests', async () => {
+  it('does not accept a single source while the other one is in backoff', async () => {
     const { reader, read, limits, single } = await failing();
     expect((await reader.readVerified(49, 49, [])).transfers).toHaveLength(2);
     limits();
@@ -465,7 +465,7 @@ describe('a consistent Byzantine source while the honest one fails', () => {
     expect(single).toEqual([]);
   });
 
-  it('accepts no source only because it recovers first after a common outage', async () => {
+  it('does not accept a source because it recovers first after a common outage', async () => {
     const { read, fails, pass, single, byzantineNode } = await failing();
     const script = byzantineNode.script;
     fails();

@@ -445,7 +445,7 @@ describe('broadcast', () => {
     expect(await sender.latestCount(FIRST)).toBe(payment.nonce + 1);
   });
 
-  test('returns an outcome for no coin, too little gas, and a future nonce', async () => {
+  test('returns an outcome for missing funds, too little gas, and a future nonce', async () => {
     const terms = await termsOf(paying(1n));
     const poor = await sender.sign(paying(1n, null, POOR.address), 0, terms);
     const starved = await sender.sign(paying(1n, USDT, THIRD), await sender.latestCount(THIRD), {

@@ -167,7 +167,7 @@ describe('fail-over', () => {
 });
 
 describe('a failed source', () => {
-  it('rests a failed source, longer each time', async () => {
+  it('backs off from a failed source, longer each time', async () => {
     const { sources, ask, asked, nodes: own, pass, changes } = await network([down, named('second')]);
     await ask();
     expect(labels(sources.usable())).toEqual([new URL(own[1]!.url).host]);
@@ -179,7 +179,7 @@ describe('a failed source', () => {
     own[0]!.script = named('first');
     expect(await ask()).toBe('first');
     expect(asked()[0]).toBe(1);
-    // The second failure doubles its rest.
+    // The second failure doubles its backoff.
     own[0]!.script = down;
     pass(126);
     await ask().catch(() => undefined);
@@ -285,7 +285,7 @@ describe('hedging', () => {
     const never = slow('first', () => new Promise(() => undefined));
     const { ask, sources, nodes: own } = await network([never, named('second')]);
     expect(await ask({ hedge: true })).toBe('second');
-    // Being slower than the second is no failure.
+    // Being slower than the second is not a failure.
     expect(sources.health()[0]).toMatchObject({ usable: true, lastErrorCode: null });
     await waitUntil('it is so', () => own[0]!.brokenOff === 1);
   });

@@ -102,7 +102,7 @@ describe('geth that rebuilds its log index', () => {
     await expect(reader.readSeen(from, to)).rejects.toMatchObject({ code: 'RPC_REFUSED', retryable: true });
     expect(await reader.readVerified(from, to, [])).toEqual(truth);
     isRebuilding = false;
-    await waitUntil('the source no longer rests', async () => {
+    await waitUntil('the source is no longer in backoff', async () => {
       expect(await reader.readSeen(from, to)).toEqual(truth);
       return true;
     });

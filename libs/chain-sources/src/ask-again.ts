@@ -3,7 +3,7 @@ import { isReaderError } from '@opentill/chain/reader-error';
 
 const TRIES = 3;
 /** A source that fails this slowly is not asked again by the same call. */
-const PATIENCE_MS = 1_000;
+const SLOW_MS = 1_000;
 
 /**
  * Asks again at once after a broken or inconsistent answer, or one from a lagging node: otherwise a temporary fault
@@ -15,7 +15,7 @@ export async function askAgain<T>(work: () => Promise<T>, { signal }: ReadOption
     try {
       return await work();
     } catch (error) {
-      const isSlow = performance.now() - startedAt > PATIENCE_MS;
+      const isSlow = performance.now() - startedAt > SLOW_MS;
       if (tries === TRIES || isSlow || signal?.aborted === true || !isRetryable(error)) throw error;
     }
   }

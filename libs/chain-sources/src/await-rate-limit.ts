@@ -10,7 +10,7 @@ export interface AdmittedCalls {
   /** Moment by `performance.now()`; extended by the limiter's waiting time. */
   readonly deadline: { atMs: number };
   /** Maximum wait of each exchange for the limiter; longer for a question of many calls, admitted as a whole. */
-  readonly patienceMs: number;
+  readonly maxWaitMs: number;
 }
 
 export interface AdmissionDeps {
@@ -32,7 +32,7 @@ export function admitCalls(
   const allMs = limiter.estimateMs(count);
   if (turnMs > timeoutMs) throw notLetThrough(endpoint, turnMs);
   if (options.hurried === true && allMs > timeoutMs) throw notLetThrough(endpoint, turnMs, true);
-  return { options, deadline: { atMs: performance.now() + timeoutMs }, patienceMs: allMs + timeoutMs };
+  return { options, deadline: { atMs: performance.now() + timeoutMs }, maxWaitMs: allMs + timeoutMs };
 }
 
 export async function awaitRateLimit(
@@ -41,7 +41,7 @@ export async function awaitRateLimit(
   turn: AdmittedCalls,
 ): Promise<void> {
   const { signal } = turn.options;
-  const admission = limiter.admit(count, turn.patienceMs);
+  const admission = limiter.admit(count, turn.maxWaitMs);
   if (!admission.admitted) throw notLetThrough(endpoint, admission.waitMs);
   if (admission.waitMs <= 0) return;
   turn.deadline.atMs = Math.max(turn.deadline.atMs, performance.now() + admission.waitMs + timeoutMs);

@@ -18,7 +18,7 @@ export interface Ranking<S extends Source> {
   usable(): readonly SourceEntry<S>[];
   /**
    * Answers count where two must agree. Includes lagging sources, which may have the block in question, and one that
-   * reported another chain, after its rest: it must report the right chain first.
+   * reported another chain, after its backoff: it must report the right chain first.
    */
   quorumSources(): readonly SourceEntry<S>[];
 }

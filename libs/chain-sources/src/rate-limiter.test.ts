@@ -15,15 +15,15 @@ function limited(requestsPerSecond?: number): {
     now: () => now,
   };
 }
-const PATIENCE_MS = 5_000;
+const MAX_WAIT_MS = 5_000;
 
 describe('createRateLimiter with a configured rate', () => {
   it('sends one second’s worth of calls at once and spaces the rest', () => {
     const { limiter, pass } = limited(10);
     expect(limiter.burst()).toBe(10);
-    expect(limiter.admit(10, PATIENCE_MS)).toMatchObject({ admitted: true, waitMs: 0 });
-    expect(limiter.admit(1, PATIENCE_MS)).toMatchObject({ admitted: true, waitMs: 100 });
-    expect(limiter.admit(5, PATIENCE_MS)).toMatchObject({ admitted: true, waitMs: 600 });
+    expect(limiter.admit(10, MAX_WAIT_MS)).toMatchObject({ admitted: true, waitMs: 0 });
+    expect(limiter.admit(1, MAX_WAIT_MS)).toMatchObject({ admitted: true, waitMs: 100 });
+    expect(limiter.admit(5, MAX_WAIT_MS)).toMatchObject({ admitted: true, waitMs: 600 });
     pass(600);
     expect(limiter.waitMs()).toBe(100);
     pass(10_000);
@@ -34,15 +34,15 @@ describe('createRateLimiter with a configured rate', () => {
 
   it('rejects a call that would wait too long, without reserving a place', () => {
     const { limiter } = limited(1);
-    for (let count = 0; count < 6; count += 1) limiter.admit(1, PATIENCE_MS);
-    expect(limiter.admit(1, PATIENCE_MS)).toEqual({ admitted: false, waitMs: 6_000 });
+    for (let count = 0; count < 6; count += 1) limiter.admit(1, MAX_WAIT_MS);
+    expect(limiter.admit(1, MAX_WAIT_MS)).toEqual({ admitted: false, waitMs: 6_000 });
     expect(limiter.waitMs()).toBe(6_000);
   });
 
   it('releases the places of cancelled calls', () => {
     const { limiter } = limited(1);
-    limiter.admit(1, PATIENCE_MS);
-    const admission = limiter.admit(1, PATIENCE_MS);
+    limiter.admit(1, MAX_WAIT_MS);
+    const admission = limiter.admit(1, MAX_WAIT_MS);
     if (!admission.admitted) throw new Error('not admitted');
     admission.cancel();
     expect(limiter.waitMs()).toBe(1_000);
@@ -60,10 +60,10 @@ describe('createRateLimiter with a configured rate', () => {
           const sent: { atMs: number; count: number }[] = [];
           for (const [wanted, gapMs] of calls) {
             const count = Math.min(wanted, limiter.burst());
-            const admission = limiter.admit(count, PATIENCE_MS);
+            const admission = limiter.admit(count, MAX_WAIT_MS);
             if (admission.admitted) {
               sent.push({ atMs: now() + admission.waitMs, count });
-              expect(admission.waitMs).toBeLessThanOrEqual(PATIENCE_MS + 1_000);
+              expect(admission.waitMs).toBeLessThanOrEqual(MAX_WAIT_MS + 1_000);
             }
             pass(gapMs);
           }

@@ -12,8 +12,8 @@ export type Admission =
  * each error and rises a little every few seconds without one.
  */
 export interface RateLimiter {
-  /** Reserves `count` calls, unless they would have to wait longer than `patienceMs`. */
-  admit(count: number, patienceMs: number): Admission;
+  /** Reserves `count` calls, unless they would have to wait longer than `maxWaitMs`. */
+  admit(count: number, maxWaitMs: number): Admission;
   /** Time until the last of `count` calls would be sent, starting now. */
   estimateMs(count: number): number;
   waitMs(): number;
@@ -84,9 +84,9 @@ export function createRateLimiter(config: RateLimiterConfig = {}): RateLimiter {
   }
 
   return {
-    admit(count, patienceMs) {
+    admit(count, maxWaitMs) {
       const turnMs = waitFor(1);
-      if (turnMs > patienceMs) return { admitted: false, waitMs: turnMs };
+      if (turnMs > maxWaitMs) return { admitted: false, waitMs: turnMs };
       const waitMs = waitFor(count);
       places -= count;
       learned.sent(count);

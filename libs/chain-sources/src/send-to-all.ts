@@ -36,44 +36,44 @@ export interface SendingToAll<S extends Source> {
   readonly deadlineMs?: number | undefined;
 }
 
-/** Wait for the other sources after each transaction is accepted; their requests continue until their deadline. */
-const PATIENCE_MS = 500;
+/**
+ * Wait for the other sources once every transaction has a conclusive outcome. Their requests then continue until the
+ * deadline.
+ */
+const GRACE_MS = 500;
 const DEADLINE_MS = 20_000;
 const CONCLUSIVE: readonly ExpiringSendOutcome[] = ['ACCEPTED', 'KNOWN'];
 
 export async function sendToAll<S extends Source>(
   { sources, send, atOnce, onAnswer, deadlineMs = DEADLINE_MS }: SendingToAll<S>,
   signed: readonly SentExpiring[],
-  { signal: given }: ReadOptions,
+  { signal: callerSignal }: ReadOptions,
 ): Promise<readonly ExpiringSendOutcome[]> {
   if (signed.length === 0) return [];
   const deadline = AbortSignal.timeout(deadlineMs);
-  const signal = given === undefined ? deadline : AbortSignal.any([given, deadline]);
+  const signal = callerSignal === undefined ? deadline : AbortSignal.any([callerSignal, deadline]);
   const outcomes: ExpiringSendOutcome[][] = signed.map(() => []);
   const settled = Promise.withResolvers<undefined>();
   const isConclusive = (): boolean =>
     outcomes.every((replies) => replies.some((outcome) => CONCLUSIVE.includes(outcome)));
   const sendAll = async (source: S): Promise<void> => {
-    const waiting = signed.entries();
-    const sendOn = async (): Promise<void> => {
-      for (const [place, sent] of waiting) {
+    const queue = signed.entries();
+    const sendQueued = async (): Promise<void> => {
+      for (const [index, sent] of queue) {
         if (signal.aborted) return;
         const answer = await send(source, sent, { signal });
         onAnswer({ source: source.label, txHash: sent.txHash, ...answer });
-        outcomes[place]?.push(answer.outcome);
+        outcomes[index]?.push(answer.outcome);
         if (isConclusive()) settled.resolve(undefined);
       }
     };
-    await Promise.all(Array.from({ length: atOnce }, sendOn));
+    await Promise.all(Array.from({ length: atOnce }, sendQueued));
   };
   const all = Promise.all(sources.quorumSources().map(sendAll));
-  await Promise.race([all, settled.promise, ended(signal)]);
-  const patience = new AbortController();
-  await Promise.race([
-    all,
-    delay(PATIENCE_MS, undefined, { signal: patience.signal }).catch(() => undefined),
-  ]);
-  patience.abort();
+  await Promise.race([all, settled.promise, aborted(signal)]);
+  const grace = new AbortController();
+  await Promise.race([all, delay(GRACE_MS, undefined, { signal: grace.signal }).catch(() => undefined)]);
+  grace.abort();
   return outcomes.map(bestOutcome);
 }
 
@@ -82,7 +82,7 @@ export function bestOutcome(outcomes: readonly ExpiringSendOutcome[]): ExpiringS
 }
 
 /** Resolves on abort, even if a source ignores the signal. */
-function ended(signal: AbortSignal): Promise<void> {
+function aborted(signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   if (signal.aborted) resolve();
   else signal.addEventListener('abort', () => resolve(), { once: true });

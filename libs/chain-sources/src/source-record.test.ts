@@ -22,18 +22,18 @@ test('counts requests that fail together as one failure', () => {
   expect(restMs()).toBe(ofOne);
 });
 
-test('doubles the rest with each failure after a rest', () => {
+test('doubles the backoff with each failure after a backoff', () => {
   const { record, pass, restMs } = watched();
-  const rests = [1, 2, 3, 4].map(() => {
+  const backoffs = [1, 2, 3, 4].map(() => {
     record.noteFailure(down);
     const ms = restMs();
     pass(ms);
     return ms;
   });
-  expect(rests.map((ms) => ms / rests[0]!)).toEqual([1, 2, 4, 8]);
+  expect(backoffs.map((ms) => ms / backoffs[0]!)).toEqual([1, 2, 4, 8]);
 });
 
-test('does not shorten a rest that the provider requested after another failure', () => {
+test('does not shorten a delay that the provider requested after another failure', () => {
   const { record, restMs } = watched();
   record.noteFailure(readerError('RPC_RATE_LIMITED', 'slow down', { retryAfterMs: 20_000 }));
   record.noteFailure(down);

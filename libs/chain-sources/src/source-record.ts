@@ -7,9 +7,9 @@ export interface SourceRecord {
   noteAnswer(): void;
   noteLatency(ms: number): void;
   noteFailure(error: unknown): void;
-  /** Moment by `nowMs`; in the past when the source does not rest. */
+  /** End of the backoff by `nowMs`; in the past when the source is not in backoff. */
   restingUntilMs(): number;
-  /** No usable answer since then, including rests, by `nowMs`; undefined after a good one. */
+  /** No usable answer since then, including backoff, by `nowMs`; undefined after a good one. */
   failingSinceMs(): number | undefined;
   /** Milliseconds after that moment without a usable answer; an upper bound. */
   failedMsSince(atMs: number): number;
@@ -45,10 +45,10 @@ const NEWEST_SHARE = 0.3;
 const LATENCY_SHARE = 0.2;
 const FAILURES_HALVED_MS = 30_000;
 const LATENCY_HALVED_MS = 120_000;
-const REST_MS = 250;
-const REST_MS_MAX = 30_000;
-/** An operator must fix it, or a load balancer reaches another chain temporarily: a rare attempt is enough. */
-const UNFIT_REST_MS = 30_000;
+const BACKOFF_MS = 250;
+const BACKOFF_MS_MAX = 30_000;
+/** An operator must correct the access, so a rare attempt is enough. */
+const FORBIDDEN_BACKOFF_MS = 30_000;
 const SPELLS_KEPT = 32;
 const LATENCY_MS_MIN = 25;
 const FAILURE_PENALTY = 8;
@@ -74,10 +74,10 @@ export function createSourceRecord({ nowMs, random }: SourceRecordConfig): Sourc
     failureRateAtMs = nowMs();
   }
 
-  function restMsAfter(code: ReaderErrorCode, retryAfterMs: unknown): number {
-    if (code === 'RPC_FORBIDDEN') return UNFIT_REST_MS;
+  function backoffMsAfter(code: ReaderErrorCode, retryAfterMs: unknown): number {
+    if (code === 'RPC_FORBIDDEN') return FORBIDDEN_BACKOFF_MS;
     if (typeof retryAfterMs === 'number') return Math.min(retryAfterMs, RETRY_AFTER_MS_MAX);
-    const ceilingMs = Math.min(REST_MS_MAX, REST_MS * 2 ** Math.min(failuresInRow - 1, 20));
+    const ceilingMs = Math.min(BACKOFF_MS_MAX, BACKOFF_MS * 2 ** Math.min(failuresInRow - 1, 20));
     return ceilingMs / 2 + (ceilingMs / 2) * random();
   }
 
@@ -104,12 +104,12 @@ export function createSourceRecord({ nowMs, random }: SourceRecordConfig): Sourc
       count(weight);
       lastErrorCode = code;
       if (code === 'WRONG_CHAIN') otherChain = true;
-      const restFor = ['RPC_UNAVAILABLE', 'RPC_RATE_LIMITED', 'RPC_FORBIDDEN', 'WRONG_CHAIN'];
-      if (!restFor.includes(code)) return;
+      const backoffCodes = ['RPC_UNAVAILABLE', 'RPC_RATE_LIMITED', 'RPC_FORBIDDEN', 'WRONG_CHAIN'];
+      if (!backoffCodes.includes(code)) return;
       // Requests that are in flight together fail together.
       if (restingUntilMs <= nowMs()) failuresInRow += 1;
       failingSinceMs ??= nowMs();
-      const untilMs = nowMs() + restMsAfter(code, error.context['retryAfterMs']);
+      const untilMs = nowMs() + backoffMsAfter(code, error.context['retryAfterMs']);
       restingUntilMs = Math.max(restingUntilMs, untilMs);
     },
     restingUntilMs: () => restingUntilMs,

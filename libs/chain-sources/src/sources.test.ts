@@ -21,7 +21,7 @@ function twoSources(): { sources: Sources<Source>; pass: (ms: number) => void } 
 const isOfAnotherChain = () => readerError('WRONG_CHAIN', 'another chain');
 
 describe('retryInMs after one of two sources failed', () => {
-  it('suggests a retry at the end of the failed source’s rest', () => {
+  it('suggests a retry at the end of the failed source’s backoff', () => {
     const { sources, pass } = twoSources();
     expect(sources.retryInMs()).toBeUndefined();
     sources.noteFault(sources.all()[1]!, isOfAnotherChain());
@@ -30,14 +30,14 @@ describe('retryInMs after one of two sources failed', () => {
     expect(sources.retryInMs()).toBe(25);
   });
 
-  it('suggests no delay when the rest has ended already', () => {
+  it('suggests no delay when the backoff has already ended', () => {
     const { sources, pass } = twoSources();
     sources.noteFault(sources.all()[1]!, isOfAnotherChain());
     pass(500);
     expect(sources.retryInMs()).toBeUndefined();
   });
 
-  it('suggests a retry when a single source is accepted before the rest ends', () => {
+  it('suggests a retry when a single source is accepted before the backoff ends', () => {
     const { sources, pass } = twoSources();
     const failing = sources.all()[1]!;
     sources.noteFault(failing, readerError('RPC_FORBIDDEN', 'no key'));

@@ -31,7 +31,7 @@ export interface Sources<S extends Source> {
    */
   run<T>(work: (source: S, options: AskOptions) => Promise<T>, options?: RunOptions): Promise<T>;
   /**
-   * Best first: not on another chain, resting, stuck, lagging or excluded. Never empty: when none is usable, all of
+   * Best first: not on another chain, in backoff, stuck, lagging or excluded. Never empty: when none is usable, all of
    * them, the least bad first (excluded ones only when all are excluded).
    */
   usable(): readonly S[];
@@ -43,7 +43,7 @@ export interface Sources<S extends Source> {
    */
   acceptsSingle(source: S): boolean;
   /**
-   * When to repeat a question on which two must agree: a resting source may be asked then, or a single one is accepted.
+   * When to repeat a question on which two must agree: a source in backoff may be asked then, or a single one is accepted.
    * Undefined when no such moment is ahead, or when a failed source may be asked already.
    */
   retryInMs(): number | undefined;
@@ -120,14 +120,14 @@ export function createSources<S extends Source>(config: SourcesConfig<S>): Sourc
     quorumSources: () => ranking.quorumSources().map(({ source }) => source),
     acceptsSingle: (source) => entries.length === 1 || rule.isSingleSource(known(source)),
     retryInMs() {
-      const rests = entries.flatMap(({ record, excludedSinceMs }) =>
+      const backoffs = entries.flatMap(({ record, excludedSinceMs }) =>
         excludedSinceMs === undefined && record.failingSinceMs() !== undefined
           ? [record.restingUntilMs() - nowMs()]
           : [],
       );
-      if (rests.some((ms) => ms <= 0)) return undefined;
+      if (backoffs.some((ms) => ms <= 0)) return undefined;
       const acceptances = entries.flatMap((entry) => rule.acceptedInMs(entry) ?? []);
-      const ahead = [...rests, ...acceptances].filter((ms) => ms > 0 && ms < Infinity);
+      const ahead = [...backoffs, ...acceptances].filter((ms) => ms > 0 && ms < Infinity);
       return ahead.length === 0 ? undefined : Math.min(...ahead);
     },
     noteCompleteness(source, isComplete) {

@@ -23,7 +23,7 @@ export async function readFates(
   return askFates(sources, own, { ask, onSingleSource: reading.onSingleSource }, options);
 }
 
-/** Asks for the head first: a node that had the checkpoint then knows all transactions up to it. */
+/** Reads the head before the transactions: a node whose head is at the checkpoint has all transactions up to it. */
 async function readAccount(
   reading: Pick<Reading, 'tailOf'>,
   sources: SuiSources,
@@ -63,7 +63,7 @@ function answerTo(
 ): FateAnswer {
   const decoded = tryDecode(() => decodeTransaction(answered));
   if (decoded === undefined || decoded.txHash !== own.txHash || header === undefined) return 'unsound';
-  // An own transaction always pays: without balance changes the node lacks the index.
+  // An own transaction always changes balances. A node that shows none lacks the index of balance changes.
   if (hasNoChanges(answered, decoded)) return 'unsound';
   return decoded.sender === own.from ? fateOf(own, decoded, header) : 'foreign';
 }
@@ -89,7 +89,7 @@ function fateOf(own: OwnTransaction, decoded: SuiTransaction, header: SuiHeader)
   };
 }
 
-/** If the receiver also paid the gas in SUI, the gas is added back. */
+/** Adds the gas back if the receiver paid it in SUI: its balance change is net of gas. */
 function deliveredBy(
   { contract, to }: OwnTransaction,
   { changes, gasOwner, gasMist }: SuiTransaction,

@@ -46,7 +46,7 @@ export interface SourceComparison {
     | 'AGREED'
     /** Different checkpoints at the same height. Reading stops until they agree. */
     | 'FORKED'
-    /** The same checkpoint with different contents. Reading stops likewise. */
+    /** The same checkpoint with different contents. Reading also stops. */
     | 'CONTENTS_DIFFER';
   readonly sources: readonly [string, string];
   readonly height: number;

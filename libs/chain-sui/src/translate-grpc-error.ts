@@ -40,7 +40,7 @@ export function translateGrpcError(
   if (timedOut) return readerError('RPC_UNAVAILABLE', 'no answer in time', context, error);
   if (!(error instanceof RpcError)) return undefined;
   const status = error.code;
-  // A proxy in front of the node answers by HTTP status; its 404 is no answer about a checkpoint.
+  // A proxy in front of the node answers by HTTP status; its 404 does not mean that a checkpoint is missing.
   const byHttp = httpStatus === undefined ? undefined : codeOfHttpStatus(httpStatus);
   const code = byHttp ?? CODES[status] ?? 'RPC_UNAVAILABLE';
   const asked = code === 'RPC_RATE_LIMITED' && retryAfterMs !== undefined ? { retryAfterMs } : {};

@@ -29,8 +29,9 @@ const TRANSACTIONS_AT_ONCE = 8;
 /**
  * A candidate that a receipt refutes must also be refuted by the whole block, at each source that was asked.
  *
- * Candidates from a block that two sources have just returned alike with all receipts need no request, nor do those of
- * one source if that is enough. A block may have hundreds of them, and of many requests some fail.
+ * Candidates need no request if two sources have just returned their block identically, with all receipts. Candidates of
+ * one source need none where a single source is accepted. A block may have hundreds of them, and some of many requests
+ * fail.
  */
 export async function confirmTransfers(
   reading: Reading,

@@ -233,7 +233,7 @@ function haveSameBlocks({ blocks: ours }: SourceBlocks, { blocks: theirs }: Sour
   });
 }
 
-/** Transfers of a block that two sources returned alike need no further request. */
+/** Transfers of a block that two sources returned identically need no further request. */
 function noteAgreement({ transfers: ours }: ReadBlock, { transfers: theirs }: ReadBlock): void {
   const [first] = ours;
   if (first === undefined) return;

@@ -20,7 +20,7 @@ export interface SourceComparison {
     | 'AGREED'
     /** Different blocks at the same height. Reading stops until they agree. */
     | 'FORKED'
-    /** The same block with different receipts or transactions. Reading stops likewise. */
+    /** The same block with different receipts or transactions. Reading also stops. */
     | 'CONTENTS_DIFFER';
   readonly sources: readonly [string, string];
   readonly height: number;

@@ -23,7 +23,10 @@ beforeAll(async () => {
   devnet = await startTronDevnet({ blockTimeMs: 0, solidLagBlocks: 2 });
   await devnet.control.mine(8);
   nodes = await Promise.all(
-    [0, 1].map(async () => ({ wallet: await open('wallet'), walletsolidity: await open('walletsolidity') })),
+    [0, 1].map(async () => ({
+      wallet: await openPort('wallet'),
+      walletsolidity: await openPort('walletsolidity'),
+    })),
   );
 });
 beforeEach(() => {
@@ -36,7 +39,7 @@ afterAll(async () => {
 
 const ports = (): readonly Port[] => nodes.flatMap(({ wallet, walletsolidity }) => [wallet, walletsolidity]);
 
-async function open(side: Side): Promise<Port> {
+async function openPort(side: Side): Promise<Port> {
   const asked: string[] = [];
   const server = createServer((request, response) => {
     void (async () => {
@@ -57,7 +60,7 @@ const network = () =>
     solidityUrls: nodes.map(({ walletsolidity }) => walletsolidity.url),
   });
 
-test('sends calls of the solid side to the second URL of the same node', async () => {
+test('sends walletsolidity calls to the solidity URL of the same node', async () => {
   const sources = createTronSources(network(), { requestTimeoutMs: 60_000 }).all();
   expect(sources).toHaveLength(2);
   for (const [place, source] of sources.entries()) {
@@ -75,7 +78,7 @@ test('sends calls of the solid side to the second URL of the same node', async (
   for (const { side, asked } of ports()) expect(asked.filter((one) => one !== side)).toEqual([]);
 });
 
-test('reads from separate ports and calls each only for its own side', async () => {
+test('calls each port only for its own endpoints while it reads blocks', async () => {
   const reader = createTronReader(network(), { requestTimeoutMs: 60_000 });
   await reader.checkNetwork();
   const { solid } = devnet.control.summary();

@@ -71,7 +71,7 @@ export type PreparedExpiring =
       readonly costBaseUnits: bigint;
       /** Opaque; pass it to `sign`. */
       readonly funding?: Funding;
-      /** Execution units with margin, and bytes. Absent where only coin pays for them. */
+      /** Execution units with margin, and bytes. Absent: only the native coin pays for them. */
       readonly takes?: { readonly workUnits: bigint; readonly bytes: bigint };
     }
   /** `detail` is for operators: one line of printable ASCII, at most 200 characters. */
@@ -137,7 +137,7 @@ export interface Sponsorship {
 export interface Gatherer {
   /**
    * Moves scattered pieces of an asset (see `balances`) to where the wallet pays from. Checks by the signed bytes that
-   * no other address receives any of it. Undefined without scattered pieces, or without coin for its fee.
+   * no other address receives any of it. Undefined without scattered pieces, or without native coin for its fee.
    */
   signGathering(
     wallet: Address,
@@ -168,7 +168,7 @@ export interface ExpiringSender {
   readonly sponsorship?: Sponsorship;
   /** Absent: a wallet can pay with its whole balance. */
   readonly gathering?: Gatherer;
-  /** Absent: only coin pays for execution. */
+  /** Absent: only the native coin pays for execution. */
   readonly energy?: EnergyAccounts;
   readonly blockKeys?: BlockKeys;
 

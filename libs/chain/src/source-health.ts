@@ -4,7 +4,7 @@ import type { ReaderErrorCode } from './reader-error.ts';
 export type SourceTrouble =
   /** It reported another network; it is not asked until it reports the right one. */
   | 'WRONG_CHAIN'
-  /** It failed or named a rate limit a moment ago. */
+  /** In backoff: it just failed or reported a rate limit. */
   | 'RESTING'
   /** Its head is behind the best source's, measured in blocks and in seconds. */
   | 'LAGGING'
@@ -18,12 +18,12 @@ export interface SourceHealth {
   readonly place: number;
   /** Host and port, never the path: it may contain a provider's key. */
   readonly label: string;
-  /** The right chain, not resting, not far behind the others. */
+  /** On the right chain, not in backoff, and not far behind the others. */
   readonly usable: boolean;
   readonly trouble: SourceTrouble | null;
   /**
-   * Seconds since 1970. Failing: unreachable, rejecting, resting in between, on another chain, or with an old head.
-   * Null after a good answer; a rest does not reset it.
+   * Seconds since 1970. Failing: unreachable, rejecting, in backoff, on another chain, or with an old head.
+   * Null after a good answer; a backoff does not reset it.
    */
   readonly failingSinceSeconds: number | null;
   /** A single source is accepted (see `aloneAfterSeconds`): raise an alarm. Never true with one configured source. */

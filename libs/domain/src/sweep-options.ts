@@ -51,7 +51,7 @@ export function topUpWithMargin(burnt: bigint): bigint {
   return (burnt * TOP_UP_MARGIN_PERCENT) / 100n;
 }
 
-/** Zero if the address has enough work and bytes. */
+/** Zero if the address has enough execution units and free bytes. */
 export function burnCost(need: SweepNeed, means: SweepMeans, prices: SweepPrices): bigint {
   const freeBytes = means.isActive ? means.freeBytes : prices.freeBytesOfNew;
   const bytes = need.bytes <= freeBytes ? 0n : need.bytes * prices.perByte;

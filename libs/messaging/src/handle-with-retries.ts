@@ -7,7 +7,7 @@ import type { ConsumerMetrics } from './consumer-metrics.ts';
 import { classifyFailure } from './classify-failure.ts';
 import { messagingError } from './messaging-error.ts';
 
-/** abandoned: no answer, so that the broker redelivers. */
+/** abandoned: neither acknowledged nor dead-lettered, so that the broker redelivers. */
 export type Outcome = 'ack' | 'dead' | 'abandoned';
 
 export interface HandlingOptions<T extends EventType> {
@@ -21,16 +21,17 @@ export interface HandlingOptions<T extends EventType> {
 }
 
 /**
- * Retries with backoff until classify-failure.ts gives up. `giveUp` (channel lost, consumer stops) cuts only pauses short.
+ * Retries with backoff until classifyFailure returns 'dead'. `stopRetrying` (channel lost, consumer stops) aborts a
+ * pause, but not a running handler.
  */
 export async function handleWithRetries<T extends EventType>(
   envelope: EventEnvelope<T>,
-  giveUp: AbortSignal,
+  stopRetrying: AbortSignal,
   options: HandlingOptions<T>,
 ): Promise<Outcome> {
   const { metrics, logger, queue } = options;
   let failures = 0;
-  let counted = 0;
+  let countedFailures = 0;
   for (;;) {
     const failure = await tryHandling(envelope, options);
     if (failure === undefined) {
@@ -38,21 +39,21 @@ export async function handleWithRetries<T extends EventType>(
       return 'ack';
     }
     failures += 1;
-    const verdict = classifyFailure(failure.error, counted + 1);
+    const verdict = classifyFailure(failure.error, countedFailures + 1);
     const fields = { queue, eventId: envelope.id, failures, error: failure.error };
     if (verdict === 'dead') {
       metrics.settled('dead');
       logger.error('event dead', fields);
       return 'dead';
     }
-    if (verdict === 'retry') counted += 1;
+    if (verdict === 'retry') countedFailures += 1;
     metrics.settled('retried');
     logger.warn('event failed', fields);
     const pauseMs = backoffMs(failures, {
       firstMs: options.firstRetryDelayMs,
       maxMs: options.maxRetryDelayMs,
     });
-    if (!(await abortableDelay(pauseMs, giveUp))) return 'abandoned';
+    if (!(await abortableDelay(pauseMs, stopRetrying))) return 'abandoned';
   }
 }
 

@@ -30,7 +30,7 @@ const LOOKUP_BATCH = { together: 5, withinMs: 50 };
 /** Fewer, larger commits are faster, but payments become visible later. */
 const SEGMENTS_PER_COMMIT = 5;
 /** Wait for one more segment, so that a hanging source does not delay segments already read. */
-const COMMIT_PATIENCE_MS = 100;
+const NEXT_SEGMENT_WAIT_MS = 100;
 /** Catching up starts when a chain is more than this many segments behind. */
 const SEGMENTS_FAR_BEHIND = 2;
 
@@ -84,7 +84,7 @@ async function* catchUp(
     for (;;) {
       const next = await takeNext(reads.next, state, waiting);
       const isFull = waiting.length >= SEGMENTS_PER_COMMIT;
-      if (next === 'more' && !isFull && (await reads.isNextReady(COMMIT_PATIENCE_MS))) continue;
+      if (next === 'more' && !isFull && (await reads.isNextReady(NEXT_SEGMENT_WAIT_MS))) continue;
       for (
         let count = countReady(network, state, goal, waiting);
         count > 0;

@@ -14,8 +14,8 @@ export type ScannerWorld = Awaited<ReturnType<typeof createScannerWorld>>;
 export async function createScannerWorld(
   options: Partial<TronDevnetOptions> & { readonly network?: Partial<NetworkConfig> } = {},
 ) {
-  const { network, ...ofDevnet } = options;
-  const devnet = await startTronDevnet({ blockTimeMs: 0, solidLagBlocks: 3, ...ofDevnet });
+  const { network, ...devnetOptions } = options;
+  const devnet = await startTronDevnet({ blockTimeMs: 0, solidLagBlocks: 3, ...devnetOptions });
   const world = await createScannerWorldOf({
     service: 'scanner-tron',
     network: tronDevnetNetwork(devnet, { reorgWindow: 30, ...network }),

@@ -13,15 +13,15 @@ export function describeCheckoutStates(under: () => CheckoutUnderTest): void {
   const chains = () => under().gateway.chains;
 
   describe('checkout states', () => {
-    it('follows an order from waiting to paid by the event stream', async () => {
+    it('follows an order from waiting to paid over the event stream', async () => {
       const { ETH_SEPOLIA: eth } = chains();
       const { browser } = under();
       const collection = await under().order('ETH_SEPOLIA');
       const url = collection.paymentUrl!;
-      const asked: string[] = [];
+      const requestedPaths: string[] = [];
       const view = await browser.open(url, {
         prepare: async (page) =>
-          void page.on('request', (request) => asked.push(new URL(request.url()).pathname)),
+          void page.on('request', (request) => requestedPaths.push(new URL(request.url()).pathname)),
       });
       await untilState(view.page, 'waiting');
       await examineUrl(browser, url, 'waiting');
@@ -37,7 +37,10 @@ export function describeCheckoutStates(under: () => CheckoutUnderTest): void {
       expect(await progress.getAttribute('max')).toBe('3');
       await examineUrl(browser, url, 'confirming');
       await eth.mine();
-      await waitUntil('a confirmation is shown', async () => (await progress.getAttribute('value')) === '2');
+      await waitUntil(
+        'the second confirmation is shown',
+        async () => (await progress.getAttribute('value')) === '2',
+      );
       await eth.mineByTime();
       await untilState(view.page, 'paid');
       await examineUrl(browser, url, 'paid');
@@ -46,10 +49,10 @@ export function describeCheckoutStates(under: () => CheckoutUnderTest): void {
       expect(await explorer.getAttribute('rel')).toBe('noreferrer noopener');
       const back = view.page.getByRole('link', { name: 'Back to the shop' });
       expect(await back.getAttribute('href')).toContain(under().gateway.gateway.shopUrl);
-      // The page polls at most while the stream connects.
-      expect(asked).toContain('/v1/order/events');
-      expect(asked.filter((path) => /getOrderStatus|pay$/.test(path)).length).toBeLessThanOrEqual(2);
-      expect(new Set(asked.map((path) => path.split('/')[1]))).toEqual(new Set(['checkout', 'v1']));
+      // The page polls only until the stream is connected.
+      expect(requestedPaths).toContain('/v1/order/events');
+      expect(requestedPaths.filter((path) => /getOrderStatus|pay$/.test(path)).length).toBeLessThanOrEqual(2);
+      expect(new Set(requestedPaths.map((path) => path.split('/')[1]))).toEqual(new Set(['checkout', 'v1']));
       await view.page.close();
     }, 300_000);
 
@@ -68,16 +71,16 @@ export function describeCheckoutStates(under: () => CheckoutUnderTest): void {
       await eth.reorg(2);
       await eth.mine();
       await untilState(view.page, 'reorganised');
-      const asks = view.page.locator('.code, .address, .open-wallet');
-      expect(await asks.count()).toBe(0);
+      const paymentPrompts = view.page.locator('.code, .address, .open-wallet');
+      expect(await paymentPrompts.count()).toBe(0);
       await examineUrl(under().browser, collection.paymentUrl!, 'reorganised');
-      const back = payments.map((rawTransaction, blockOffset) => ({ rawTransaction, blockOffset }));
-      await eth.reorg(1, back.slice(0, 1));
+      const remined = payments.map((rawTransaction, blockOffset) => ({ rawTransaction, blockOffset }));
+      await eth.reorg(1, remined.slice(0, 1));
       await eth.mine();
       await view.page.getByText('40.00 USDT').waitFor();
       expect(await view.page.getAttribute('main', 'data-state')).toBe('reorganised');
-      expect(await asks.count()).toBe(0);
-      await eth.reorg(2, back);
+      expect(await paymentPrompts.count()).toBe(0);
+      await eth.reorg(2, remined);
       await eth.mineByTime();
       await untilState(view.page, 'paid');
       await view.page.close();
@@ -105,7 +108,7 @@ export function describeCheckoutStates(under: () => CheckoutUnderTest): void {
       ]);
       const view = await browser.open(unpaid.paymentUrl!);
       await bsc.pay({ to: partly.address, amount: '40' });
-      await waitUntil('the part is seen', async () => {
+      await waitUntil('the partial payment is seen', async () => {
         const { data } = await gateway.merchant.getOrderStatus(partly.orderId);
         return data?.status === 'PENDING';
       });
@@ -145,7 +148,7 @@ export function describeCheckoutStates(under: () => CheckoutUnderTest): void {
       const collection = await under().order('ETH_SEPOLIA');
       const view = await under().browser.open(collection.paymentUrl!, {
         async prepare(page) {
-          // Answers contain the server's real time, which does not advance with the page's fake clock.
+          // Blocks updates: they contain the server's real time, which does not advance with the page's fake clock.
           await page.route('**/v1/order/events*', async (route) => route.abort());
           await page.route('**/v1/order/getOrderStatus*', async (route) =>
             route.fulfill({ json: { code: 200, msg: 'success', data: { status: 'INIT' } } }),

@@ -5,7 +5,7 @@ import type { EvmSource, EvmSources } from '../sources.ts';
 import { isFailoverError } from '@opentill/chain-sources/is-failover-error';
 
 /** Wait for the second answer after a sufficient first one. */
-const PATIENCE_MS = 500;
+const GRACE_MS = 500;
 const WANTED = 2;
 
 export interface QuestionToTwo<T> {
@@ -16,7 +16,7 @@ export interface QuestionToTwo<T> {
 type Settled<T> = SourceAnswer<EvmSource, T> | { readonly source: EvmSource; readonly failure: unknown };
 
 /**
- * Replaces sources that fail. A slow second answer is awaited only for PATIENCE_MS, unless the first does not suffice.
+ * Replaces sources that fail. A slow second answer is awaited only for GRACE_MS, unless the first does not suffice.
  * Throws the last failure when none answers.
  */
 export async function askTwoAtOnce<T>(
@@ -25,13 +25,14 @@ export async function askTwoAtOnce<T>(
   options: ReadOptions,
 ): Promise<readonly SourceAnswer<EvmSource, T>[]> {
   const controller = new AbortController();
-  const { signal: given } = options;
-  const signal = given === undefined ? controller.signal : AbortSignal.any([given, controller.signal]);
+  const { signal: callerSignal } = options;
+  const signal =
+    callerSignal === undefined ? controller.signal : AbortSignal.any([callerSignal, controller.signal]);
   const left = inOrder(sources);
   const underWay = new Map<EvmSource, Promise<Settled<T>>>();
   const received: SourceAnswer<EvmSource, T>[] = [];
   const asked: EvmSource[] = [];
-  const patience = createPatience();
+  const grace = createGracePeriod();
   let failure: unknown;
   const start = (): void => {
     while (underWay.size + received.length < WANTED) {
@@ -43,21 +44,21 @@ export async function askTwoAtOnce<T>(
   };
   try {
     for (start(); underWay.size > 0; start()) {
-      const next = await Promise.race([...underWay.values(), ...patience.isOver()]);
+      const next = await Promise.race([...underWay.values(), ...grace.isOver()]);
       if (next === undefined) break;
       underWay.delete(next.source);
       if ('failure' in next) {
         failure = next.failure;
-        if (given?.aborted === true) throw failure;
+        if (callerSignal?.aborted === true) throw failure;
         sources.noteFault(next.source, failure);
         if (!isFailoverError(failure)) left.length = 0;
       } else {
         received.push(next);
-        if (suffices(next.answer)) patience.begin();
+        if (suffices(next.answer)) grace.begin();
       }
     }
   } finally {
-    patience.end();
+    grace.end();
     controller.abort();
   }
   if (received.length === 0) throw failure;
@@ -77,19 +78,19 @@ function settle<T>(source: EvmSource, answer: Promise<T>): Promise<Settled<T>> {
   );
 }
 
-interface Patience {
+interface GracePeriod {
   begin(): void;
   isOver(): readonly Promise<undefined>[];
   end(): void;
 }
 
-function createPatience(): Patience {
+function createGracePeriod(): GracePeriod {
   let over: Promise<undefined> | undefined;
   let timer: NodeJS.Timeout | undefined;
   return {
     begin() {
       over ??= new Promise((resolve) => {
-        timer = setTimeout(() => resolve(undefined), PATIENCE_MS);
+        timer = setTimeout(() => resolve(undefined), GRACE_MS);
       });
     },
     isOver: () => (over === undefined ? [] : [over]),

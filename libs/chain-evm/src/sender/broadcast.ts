@@ -20,11 +20,14 @@ export interface SendAnswer {
   readonly fault?: ReaderErrorCode;
 }
 
-/** Wait for the other sources after each transaction has an answer; their requests continue until their deadline. */
-const PATIENCE_MS = 500;
+/**
+ * Wait for the other sources once every transaction has a conclusive outcome. Their requests then continue until their
+ * timeout.
+ */
+const GRACE_MS = 500;
 const CONCLUSIVE: readonly SendOutcome[] = ['ACCEPTED', 'KNOWN', 'NONCE_TOO_LOW'];
 
-/** Skips sources that rest after a fault, unless all rest. */
+/** Skips sources in backoff, unless all are. */
 export async function broadcast(
   sources: EvmSources,
   signed: readonly Sent[],
@@ -45,12 +48,9 @@ export async function broadcast(
   });
   const all = Promise.all(sends);
   await Promise.race([all, settled.promise]);
-  const patience = new AbortController();
-  await Promise.race([
-    all,
-    delay(PATIENCE_MS, undefined, { signal: patience.signal }).catch(() => undefined),
-  ]);
-  patience.abort();
+  const grace = new AbortController();
+  await Promise.race([all, delay(GRACE_MS, undefined, { signal: grace.signal }).catch(() => undefined)]);
+  grace.abort();
   return outcomes.map(bestOutcome);
 }
 

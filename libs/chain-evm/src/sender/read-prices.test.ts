@@ -2,10 +2,14 @@ import { describe, expect, test } from 'vitest';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { decodeMarket, decodeNextBaseFee } from './read-prices.ts';
 
-const history = (tips: readonly string[], shares: readonly number[], fees: readonly string[]): unknown => ({
+const history = (
+  tips: readonly string[],
+  gasUsedRatio: readonly number[],
+  baseFeePerGas: readonly string[],
+): unknown => ({
   oldestBlock: '0x1',
-  baseFeePerGas: fees,
-  gasUsedRatio: shares,
+  baseFeePerGas,
+  gasUsedRatio,
   reward: tips.map((tip) => [tip]),
 });
 
@@ -19,7 +23,7 @@ describe('decodeMarket', () => {
     expect(decodeMarket(raw)).toEqual({ baseFeePerGas: 11n, tipPerGas: 5n });
   });
 
-  test('returns zero prices for blocks without transactions and base fee', () => {
+  test('returns zero prices for blocks with neither transactions nor a base fee', () => {
     expect(decodeMarket(history(['0x0'], [0], ['0x0', '0x0']))).toEqual({ baseFeePerGas: 0n, tipPerGas: 0n });
   });
 
@@ -35,7 +39,7 @@ describe('decodeMarket', () => {
     expect(() => decodeMarket(raw)).toThrow(GatewayError);
   });
 
-  test('reads the next base fee without tips', () => {
+  test('reads the next base fee of a history without tips', () => {
     expect(decodeNextBaseFee({ baseFeePerGas: ['0x1', '0x2'], gasUsedRatio: [0] })).toBe(2n);
   });
 });

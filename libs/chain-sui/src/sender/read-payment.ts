@@ -11,7 +11,7 @@ import { readPaymentBytes, type ReadPayment } from './read-payment-bytes.ts';
 const PAYMENT_MASK = { paths: ['transaction.bcs', 'timestamp', 'balance_changes'] };
 const NONCE_VALUES = 2 ** 32;
 
-/** One source suffices for the bytes, whose digest is the hash; the outcome needs two. */
+/** One source suffices for the bytes, because their digest is the transaction hash. The outcome needs two sources. */
 export async function readPayment(
   sources: SuiSources,
   reader: Pick<ChainReader, 'readFates'>,
@@ -19,7 +19,7 @@ export async function readPayment(
   { height }: Pick<BlockHeader, 'height'>,
   options: ReadOptions,
 ): Promise<FoundExpiringPayment | undefined> {
-  const found = await sources.run((source, own) => readBytes(source, txHash, own), options);
+  const found = await sources.run((source, runOptions) => readBytes(source, txHash, runOptions), options);
   if (found === undefined) return undefined;
   const { read, timeMs, received } = found;
   const intent = { ...read.intent, amountBaseUnits: baseUnits(read.intent.amountBaseUnits ?? received) };

@@ -10,7 +10,7 @@ import { intentOf } from './read-signed-transaction.ts';
 import { readTransactionBytes } from './read-transaction-bytes.ts';
 import { decodeRaw, type RawTransaction } from './transaction.ts';
 
-/** One source suffices for the bytes, whose hash is the id; the outcome needs two. */
+/** One source suffices for the bytes, because their hash is the transaction id. The outcome needs two sources. */
 export async function readPayment(
   sources: TronSources,
   txHash: TxHash,
@@ -18,7 +18,7 @@ export async function readPayment(
   onSingleSource: (source: { readonly label: string }) => void,
   options: ReadOptions,
 ): Promise<FoundExpiringPayment | undefined> {
-  const read = await sources.run((source, own) => readBytes(source, txHash, own), options);
+  const read = await sources.run((source, runOptions) => readBytes(source, txHash, runOptions), options);
   if (read === undefined) return undefined;
   const { raw, intent } = read;
   const own = { txHash, ...intent };
@@ -38,7 +38,8 @@ export async function readPayment(
     validity: {
       expiresMs: raw.expirationMs,
       uniqueMs: raw.timestampMs,
-      // The transaction names its reference block only by a few bytes. The search never goes below this block.
+      // The transaction's own block, because the bytes identify the reference block only in part. The search for the
+      // transaction never goes below it.
       reference: { height: fate.blockHeight, hash: fate.blockHash },
     },
     feeLimitBaseUnits: BigInt(raw.feeLimit),

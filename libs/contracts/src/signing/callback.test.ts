@@ -50,7 +50,7 @@ describe('callback data', () => {
     );
   });
 
-  test('all dialects and key orders serialise portable text alike', () => {
+  test('all dialects and key orders serialise portable text identically', () => {
     const text = fc.string({ unit: 'binary', maxLength: 40 }).map(toPortableText);
     const key = fc.stringMatching(/^[A-Za-z_][A-Za-z0-9_]{0,6}$/).filter((name) => name !== '__proto__');
     const leaf = fc.oneof(text, fc.maxSafeInteger(), fc.boolean(), fc.constant(null));

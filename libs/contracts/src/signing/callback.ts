@@ -11,7 +11,7 @@ export type CallbackErrorCode =
 export type CallbackValue =
   null | boolean | number | string | readonly CallbackValue[] | { readonly [key: string]: CallbackValue };
 
-/** Printable ASCII that no serialiser escapes, plus quotation mark and backslash, which all escape alike. */
+/** Printable ASCII that no serialiser escapes, plus quotation mark and backslash, which all escape identically. */
 const PORTABLE_TEXT = /^[ -~]*$/;
 const ESCAPED_BY_SOME = /[/<>&'=+`]/;
 /** A numeric key would change its position, and in PHP its type. */

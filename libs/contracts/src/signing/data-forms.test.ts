@@ -40,7 +40,7 @@ describe('data forms', () => {
     }
   });
 
-  test('dialects that write a text alike are tried once', () => {
+  test('tries dialects that write a text identically only once', () => {
     expect(textsOf('{"a":"/"}')).toEqual(['{"a":"/"}', '{"a":"\\/"}']);
     expect(textsOf('{"a":"<"}')).toEqual(['{"a":"<"}', '{"a":"\\u003c"}']);
     expect(textsOf('{"a":"é"}')).toEqual(['{"a":"é"}', '{"a":"\\u00e9"}', '{"a":"\\u00E9"}']);

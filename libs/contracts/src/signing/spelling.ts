@@ -62,7 +62,7 @@ const SHORT_ESCAPES = Uint8Array.from({ length: 32 }, (_, code) => {
   return at < 0 ? 0 : 'btnfr'.charCodeAt(at);
 });
 
-/** Differences that a text with this character can show; dialects that agree on them spell it alike. */
+/** Differences that a text with this character can show; dialects that agree on them spell it identically. */
 export function differencesOn(codePoint: number): number {
   if (codePoint >= 0x80) {
     if (codePoint === 0x2028 || codePoint === 0x2029) return Difference.lineSeparators;

@@ -17,7 +17,7 @@ export function allowOrigins(origins: readonly string[]): RequestHandler {
   };
 }
 
-/** Answers the preflight of an endpoint that uses allowOrigins. */
+/** Answers preflight requests. Must run after allowOrigins. */
 export function answerPreflight(observe: Pick<Observe, 'requestAnswered'>): RequestHandler {
   return (_request: Request, response: Response) => {
     if (response.hasHeader('Access-Control-Allow-Origin')) {

@@ -1,4 +1,3 @@
-/** English is the fallback. */
 export const LANGUAGES = {
   en: { name: 'English', direction: 'ltr' },
   ar: { name: 'العربية', direction: 'rtl' },
@@ -21,7 +20,7 @@ export function isLanguage(value: unknown): value is Language {
   return typeof value === 'string' && Object.hasOwn(LANGUAGES, value);
 }
 
-/** Returns the first supported language. Tags are in order of preference (`pt-BR`, `de`); default English. */
+/** Returns the first supported language, or English. `tags` are in order of preference (`pt-BR`, `de`). */
 export function preferredLanguage(tags: readonly string[]): Language {
   for (const tag of tags) {
     const [language] = tag.trim().toLowerCase().split(/[-_]/);
@@ -31,17 +30,17 @@ export function preferredLanguage(tags: readonly string[]): Language {
   return 'en';
 }
 
-/** `Accept-Language` by descending preference. A weight of 0 excludes a language. */
+/** Tags of an `Accept-Language` header by descending preference. A weight of 0 excludes a language. */
 export function acceptedLanguages(header: string): readonly string[] {
   return header
     .slice(0, 500)
     .split(',')
-    .map((entry, place) => {
+    .map((entry, index) => {
       const [tag = '', ...parameters] = entry.split(';');
       const weight = parameters.map((each) => /^\s*q=([\d.]+)\s*$/.exec(each)?.[1]).find(Boolean);
-      return { tag: tag.trim(), weight: weight === undefined ? 1 : Number(weight), place };
+      return { tag: tag.trim(), weight: weight === undefined ? 1 : Number(weight), index };
     })
     .filter(({ tag, weight }) => tag !== '' && weight > 0)
-    .toSorted((a, b) => b.weight - a.weight || a.place - b.place)
+    .toSorted((a, b) => b.weight - a.weight || a.index - b.index)
     .map(({ tag }) => tag);
 }

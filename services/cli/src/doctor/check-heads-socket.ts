@@ -13,9 +13,9 @@ export async function checkHeadsSocket(network: NetworkConfig): Promise<Finding>
     return { outcome: 'ok', subject: 'WebSocket', check, detail };
   }
   const subject = new URL(wsUrl).host;
-  const patienceMs = Math.max(SILENCE_MS_MIN, SILENCE_BLOCKS * blockTimeMs);
+  const timeoutMs = Math.max(SILENCE_MS_MIN, SILENCE_BLOCKS * blockTimeMs);
   const startedAt = performance.now();
-  const trouble = await waitForHead(wsUrl, patienceMs);
+  const trouble = await waitForHead(wsUrl, timeoutMs);
   if (trouble === undefined) {
     const waitedMs = Math.round(performance.now() - startedAt);
     return { outcome: 'ok', subject, check, detail: `A head came after ${waitedMs} ms.` };
@@ -25,9 +25,9 @@ export async function checkHeadsSocket(network: NetworkConfig): Promise<Finding>
 }
 
 /** Undefined when a head arrived, else the reason. */
-async function waitForHead(url: string, patienceMs: number): Promise<string | undefined> {
+async function waitForHead(url: string, timeoutMs: number): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>();
-  const timer = setTimeout(() => resolve(`No head came within ${patienceMs} ms.`), patienceMs);
+  const timer = setTimeout(() => resolve(`No head came within ${timeoutMs} ms.`), timeoutMs);
   const socket = new WebSocket(url);
   socket.addEventListener('open', () => {
     socket.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_subscribe', params: ['newHeads'] }));

@@ -97,7 +97,7 @@ function required(row: MerchantRow | undefined, merchantId: string): MerchantRow
   return row;
 }
 
-/** The next setup would restore the secrets of its settings. */
+/** Rejects the merchant of the settings: the next setup would restore the secrets from its settings. */
 function requireRotatable(merchantId: string, variable: string): void {
   if (merchantId !== SETTINGS_MERCHANT_ID) return;
   throw opsError(

@@ -39,7 +39,7 @@ export interface FeeAtAddress {
   readonly exceedsPlan: boolean;
   /** For all that is burnt, or for what lent or bought energy leaves. Zero or less: none. */
   readonly missingCoin: bigint;
-  /** undefined if only coin pays for work. */
+  /** undefined if only the native coin pays for execution. */
   readonly energy:
     | {
         /** The chain knows the address as an account, so stake and energy can be lent to it. */

@@ -13,23 +13,23 @@ import type { EnergySeller } from '../energy/energy-seller.ts';
 import type { CostObstacle } from './store/sweep-facts.ts';
 
 export interface SweepChain {
-  /** EVM wei per gas, TRON sun per energy. Throws like readers. */
+  /** EVM: wei per gas; TRON: sun per energy. @throws ReaderError */
   gasPrice(options: ReadOptions): Promise<bigint>;
-  /** Upper bounds in base units of the native coin, or obstacles; undefined: unknown. */
+  /** Per payment its highest cost in base units of the native coin, or its obstacle; undefined if unknown. */
   costsOf(
     intents: readonly PaymentIntent[],
     options: ReadOptions,
   ): Promise<readonly (bigint | CostObstacle | undefined)[]>;
-  /** If the hot wallet pays the fees there, includes what it has for them. */
+  /** Native coin that can pay fees at the address. Where the hot wallet pays them (SUI), includes its balance. */
   coinAt(address: Address, options: ReadOptions): Promise<bigint>;
   readonly sponsorship?: Pick<Sponsorship, 'mostAtOnce'>;
-  /** Present where not only coin pays for work. */
+  /** Absent: only the native coin pays for execution. */
   readonly energy?: SweepEnergy;
 }
 
 export interface SweepEnergy {
   readonly accounts: EnergyAccounts;
-  /** Work and bytes that each payment takes, or its obstacle; undefined: unknown. */
+  /** Execution units and bytes that each payment needs, or its obstacle; undefined if unknown. */
   needsOf(
     intents: readonly PaymentIntent[],
     options: ReadOptions,
@@ -44,7 +44,7 @@ export function sweepChainOfNonces(
     gasPrice: async (options) => (await sender.currentPrices(options)).maxFeePerGas,
     async costsOf(intents, options) {
       const { maxFeePerGas } = await sender.currentPrices(options);
-      const prepared = await inParts(intents, (part) => sender.prepare(part, options));
+      const prepared = await inBatches(intents, (part) => sender.prepare(part, options));
       return prepared.map((one) =>
         one.kind === 'READY' ? one.gasLimit * maxFeePerGas : obstacleOf(one.obstacle),
       );
@@ -63,7 +63,7 @@ export function sweepChainOfTimes(
     ...(sponsorship === undefined ? {} : { sponsorship }),
     gasPrice: (options) => sender.workPrice(options),
     async costsOf(intents, options) {
-      const prepared = await inParts(intents, (part) => sender.prepare(part, options));
+      const prepared = await inBatches(intents, (part) => sender.prepare(part, options));
       return prepared.map((one) => (one.kind === 'READY' ? one.costBaseUnits : obstacleOf(one.obstacle)));
     },
     async coinAt(address, options) {
@@ -75,7 +75,7 @@ export function sweepChainOfTimes(
 
 function needsBy(sender: Pick<ExpiringSender, 'prepare'>): SweepEnergy['needsOf'] {
   return async (intents, options) => {
-    const prepared = await inParts(intents, (part) => sender.prepare(part, options));
+    const prepared = await inBatches(intents, (part) => sender.prepare(part, options));
     return prepared.map((one) => (one.kind === 'READY' ? one.takes : obstacleOf(one.obstacle)));
   };
 }
@@ -93,7 +93,7 @@ async function nativeOf(
   return amounts.get(null) ?? 0n;
 }
 
-async function inParts<R>(
+async function inBatches<R>(
   intents: readonly PaymentIntent[],
   prepare: (part: readonly PaymentIntent[]) => Promise<readonly R[]>,
 ): Promise<readonly R[]> {

@@ -13,8 +13,8 @@ import { noteObstacles } from '../../src/store/save-authorised.ts';
 
 const wallet = anEvmAddress() as Address;
 const key = { chain: 'TRON_TEST', wallet } as const;
-/** The scanner has verified two final blocks of this time: attempts that expire by then are over. */
-const OVER_MS = 1_800_000_000_000;
+/** Time of the two newest verified blocks. An attempt that expires at this time has expired. */
+const VERIFIED_MS = 1_800_000_000_000;
 
 let database: TestDatabase;
 let admin: Database;
@@ -23,7 +23,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
   [admin, signer] = [database.open('admin'), database.open('signer')];
   await sql`insert into block (chain, height, hash, parent_hash, block_time)
-    select ${key.chain}, h, 'b' || h, 'b' || (h - 1), to_timestamp(${OVER_MS / 1_000})
+    select ${key.chain}, h, 'b' || h, 'b' || (h - 1), to_timestamp(${VERIFIED_MS / 1_000})
     from generate_series(101, 102) as s (h)`.execute(admin.kysely);
   await sql`insert into chain_cursor (chain, family, head_height, head_hash, head_time, finalized_height, seen_height,
       seen_hash, verified_height, verified_hash, verified_time, fencing_token)
@@ -48,13 +48,13 @@ async function authorised(): Promise<OrderRow> {
   return order;
 }
 
-/** The only attempt that needs no decision. Returns the payouts that wait for a decision. */
+/** Adds an expired attempt and marks it dead; another one needs a decision. Returns the payouts that wait for one. */
 async function loseAttempt(order: OrderRow): Promise<readonly string[]> {
   const { order_pk: orderPk } = order;
   const { tx_hash: txHash } = await anOwnTransaction(admin.kysely, order, { nonce: null });
   await sql`insert into payout_attempt (chain, tx_hash, wallet, order_pk, unique_ms, expires_ms, reference_height,
       reference_hash)
-    select ${key.chain}, ${txHash}, ${wallet}, ${orderPk}, count(*) + 1, ${OVER_MS}, 1, 'b1' from payout_attempt`.execute(
+    select ${key.chain}, ${txHash}, ${wallet}, ${orderPk}, count(*) + 1, ${VERIFIED_MS}, 1, 'b1' from payout_attempt`.execute(
     admin.kysely,
   );
   await sql`update payout set state = 'SIGNED' where order_pk = ${orderPk}`.execute(admin.kysely);
@@ -79,7 +79,7 @@ async function stateOf({ order_pk: orderPk }: OrderRow) {
 }
 const WAITS = { state: 'AUTHORISED', obstacle: 'NEEDS_DECISION' };
 
-test('keeps NEEDS_DECISION until the decision under any other obstacle', async () => {
+test('keeps NEEDS_DECISION until a decision, whatever obstacle occurs meanwhile', async () => {
   const [order, other] = [await authorised(), await authorised()];
   expect(await loseAttempt(order)).toEqual([order.order_pk]);
   const note = (obstacle: 'HALTED' | 'CLOCKS_DIFFER' | 'NO_POLICY') =>
@@ -111,7 +111,7 @@ test('keeps NEEDS_DECISION until the decision under any other obstacle', async (
   expect(await stateOf(order)).toEqual(WAITS);
 
   await sql`insert into payout_decision (decision_id, order_pk, decision, operator, reason)
-    values (gen_random_uuid(), ${order.order_pk}, 'PAY_AGAIN', 'test', 'looked')`.execute(admin.kysely);
+    values (gen_random_uuid(), ${order.order_pk}, 'PAY_AGAIN', 'test', 'checked')`.execute(admin.kysely);
   await note('HALTED');
   expect(await stateOf(order)).toEqual({ state: 'AUTHORISED', obstacle: 'HALTED' });
   expect(await expire(order)).toEqual([]);

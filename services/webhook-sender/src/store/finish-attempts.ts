@@ -30,14 +30,14 @@ export interface FinishedRow {
   readonly eventId: string;
   /** False when the claim was lost: its lease expired, and another attempt is running or done. */
   readonly held: boolean;
-  /** The endpoint has failures on record, so that a success changes it. */
+  /** The endpoint has recorded failures, which a success must clear. */
   readonly watched: boolean;
 }
 
 /**
- * For claims that `holder` still holds. A delivery replayed meanwhile is due again, unless it succeeded. So is a
- * delivery that got a 410 from an endpoint that has been changed since. Deliveries behind a retried one become due with
- * it.
+ * Records all attempts, but changes only deliveries whose claim `holder` still has. A delivery that an operator replayed
+ * during its attempt is due again, unless the attempt succeeded. A delivery that got a 410 is due again if its endpoint
+ * has changed since. Deliveries behind a retried one become due with it.
  */
 export async function finishAttempts(
   db: Db,
@@ -93,7 +93,7 @@ export async function finishAttempts(
   return rows;
 }
 
-/** Counts no attempt: this process interrupted it, not the receiver. For a probe, also releases the probe slot. */
+/** Does not count the attempt, because this process interrupted it. For a probe, also releases the probe slot. */
 export async function releaseClaim(db: Db, claim: Held, holder: string, pauseMs = 0): Promise<void> {
   await sql`
     with released as (

@@ -15,7 +15,7 @@ import type {
 import { readOpenItems } from './read-open-items.ts';
 import { depositMovements } from './unswept-balance.ts';
 
-/** Reads one snapshot at `height`, by default the newest verified block. @returns undefined when it is not verified */
+/** Reads one snapshot at `height`, by default the newest verified block. @returns undefined if `height` is not verified */
 export async function readChainLedger(
   db: Db,
   network: NetworkConfig,
@@ -43,7 +43,7 @@ export async function readChainLedger(
     });
 }
 
-/** The ledger has booked no block above it. */
+/** The newest verified block. The ledger contains no booking from above it. */
 export async function readAnchor(db: Db | Tx, chain: string): Promise<Anchor | undefined> {
   const { rows } = await sql<Anchor>`
     select verified_height as height, verified_hash as hash, verified_time as time
@@ -75,7 +75,7 @@ export function assetsOf(
   return [...tokens, { symbol, contract: null, decimals, displayDecimals: 0, isConfigured: false }];
 }
 
-/** Includes the sum of its rows, even if only one of the two exists. */
+/** Balance of each account and the sum of the rows behind it. Includes accounts that have only one of the two. */
 async function readAccounts(tx: Tx, chain: string): Promise<readonly Account[]> {
   const { rows } = await sql<Account>`
     with rows (kind, symbol, merchant_id, amount) as (
@@ -149,7 +149,7 @@ async function readForeignAddresses(
   return rows;
 }
 
-/** True for own or incoming movements of a hot wallet in the checkpoints above `from` up to `to`. */
+/** True if a hot wallet sent or received anything in a block above `from`, up to `to`. */
 export async function hasMoved(
   db: Db,
   { chain, family }: Pick<NetworkConfig, 'chain' | 'family'>,
@@ -167,7 +167,7 @@ export async function hasMoved(
   return rows.length > 0;
 }
 
-/** The first known nonce may be above 0, if the wallet was used before. */
+/** Adds the lowest known nonce to the count: earlier transactions of a wallet in use have no row. */
 async function readHotWallets(
   tx: Tx,
   { chain, family }: NetworkConfig,

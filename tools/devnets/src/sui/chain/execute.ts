@@ -19,7 +19,7 @@ interface Execution {
   readonly gasCoin: LiveCoin | undefined;
 }
 
-/** Gas coin id if only an address balance pays; no coin has it. */
+/** Id of the gas coin if only an address balance pays. No real coin has this id. */
 const FUNDS_GAS_COIN_ID = `0x${'0'.repeat(64)}`;
 
 export function execute(chain: EmptyChain, checked: CheckedTransaction, digest: string): Outcome {
@@ -29,8 +29,8 @@ export function execute(chain: EmptyChain, checked: CheckedTransaction, digest: 
     objects.reduce((newest, { version }) => (version > newest ? version : newest), 0n) + 1n;
   const gasCoin = gasCoinOf(checked, budget);
   const execution: Execution = { chain, checked, digest, lamportVersion, budget, gasCoin };
-  const lacking = lacksFunds(chain, checked);
-  const settled = lacking === undefined ? runAndCharge(execution) : cancel(execution, lacking);
+  const shortfall = findShortfall(chain, checked);
+  const settled = shortfall === undefined ? runAndCharge(execution) : cancel(execution, shortfall);
   const callsFramework = checked.program.commands.some(({ $kind }) => $kind === 'MoveCall');
   return outcomeOf({
     transactionDigest: digest,
@@ -55,7 +55,7 @@ function inputsOf(checked: CheckedTransaction): readonly SuiObject[] {
   return [...checked.inputObjects.filter((object) => object !== undefined), ...checked.gasCoins];
 }
 
-/** Gas coin as programs may use it: the budget is already deducted. */
+/** Gas coin that programs may use. The budget is already deducted from it. */
 function gasCoinOf({ gas, gasCoins }: CheckedTransaction, budget: bigint): LiveCoin | undefined {
   if (gas.kind !== 'coins' && gas.kind !== 'reservation') return undefined;
   const reserved = gas.kind === 'reservation' ? gas.reservedMist : 0n;
@@ -74,12 +74,12 @@ function gasCoinOf({ gas, gasCoins }: CheckedTransaction, budget: bigint): LiveC
 }
 
 /** Another transaction may have spent the balance since the checks. */
-function lacksFunds(chain: EmptyChain, { withdrawals }: CheckedTransaction): ExecutionFailure | undefined {
-  const lacking = [...withdrawals].some(([key, amount]) => (chain.funds.get(key) ?? 0n) < amount);
-  return lacking ? { reason: { kind: 'INSUFFICIENT_FUNDS_FOR_WITHDRAW' }, command: undefined } : undefined;
+function findShortfall(chain: EmptyChain, { withdrawals }: CheckedTransaction): ExecutionFailure | undefined {
+  const isShort = [...withdrawals].some(([key, amount]) => (chain.funds.get(key) ?? 0n) < amount);
+  return isShort ? { reason: { kind: 'INSUFFICIENT_FUNDS_FOR_WITHDRAW' }, command: undefined } : undefined;
 }
 
-/** Skips execution. Gas coins still pay; address balances do not, because they may be what is missing. */
+/** Skips execution. Gas coins still pay. Address balances do not, because they may be too low. */
 function cancel(execution: Execution, failure: ExecutionFailure): Settled {
   if (execution.checked.gas.kind === 'coins') return charge(execution, failure, undefined);
   return { failure, gas: NO_GAS, changes: untouchedInputs(execution) };
@@ -115,8 +115,7 @@ function charge(
   const computation = computationCost(checked.program, changes, price);
   const gas = summarise(execution, changes, computation < budget ? computation : budget);
   const outOfGas: ExecutionFailure = { reason: { kind: 'INSUFFICIENT_GAS' }, command: undefined };
-  const reset = execution.gasCoin;
-  if (reset !== undefined) restoreGasCoin(execution, reset);
+  if (execution.gasCoin !== undefined) restoreGasCoin(execution, execution.gasCoin);
   if (isAffordable(gas, budget)) return pay(execution, failure ?? outOfGas, gas, changes);
   const clipped = { ...gas, storageCost: budget - gas.computationCost + gas.storageRebate };
   return pay(execution, outOfGas, clipped, changes);
@@ -179,7 +178,7 @@ function summarise(execution: Execution, changes: readonly ObjectChange[], compu
   return { computationCost: computation, ...storageGas([...changes, ...gasChanges(execution, 0n)]) };
 }
 
-/** The first gas coin, or the address balance, receives the rest; the other gas coins are deleted. */
+/** The first gas coin, or the address balance, receives the remainder. The other gas coins are deleted. */
 function gasChanges(execution: Execution, netMist: bigint): readonly ObjectChange[] {
   const { checked, gasCoin, budget } = execution;
   const [first, ...rest] = checked.gasCoins;
@@ -204,8 +203,8 @@ function pay(
   changes: readonly ObjectChange[],
 ): Settled {
   const { owner } = execution.checked.data.gasData;
-  const isGivenBack = failure === undefined && execution.chain.parameters.gasGivenBackTo === owner;
-  const net = isGivenBack ? 0n : netGas(gas);
+  const isRefunded = failure === undefined && execution.chain.parameters.gasGivenBackTo === owner;
+  const net = isRefunded ? 0n : netGas(gas);
   const paid = [...changes, ...gasChanges(execution, net)];
   const { checked, gasCoin, budget } = execution;
   if (checked.gas.kind === 'funds') return { failure, gas, changes: addFunds(paid, owner, -net) };
