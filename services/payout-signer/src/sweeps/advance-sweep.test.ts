@@ -133,7 +133,7 @@ async function advance(given: Given): Promise<readonly string[]> {
       spentLastDay: given.spentLastDay ?? 10n,
       haltedWallets: new Set(given.isWalletHalted === true ? ['hot'] : []),
       heldSymbols: new Set(obstacle === 'ASSET_HELD' ? ['USDT'] : []),
-      resting: new Set(),
+      suspendedMethods: new Set(),
     },
     signal: new AbortController().signal,
     onEnded: (stillToCome: bigint) => given.onEnded?.(stillToCome),

@@ -27,7 +27,7 @@ interface World {
   maxPerDay: bigint;
   quoted: bigint | undefined;
   outcome: OrderOutcome;
-  isResting: boolean;
+  isSuspended: boolean;
   readonly began: string[];
   clocks: string | undefined;
   paid: bigint;
@@ -46,7 +46,7 @@ const fresh = (overrides: Partial<World> = {}): World => ({
   maxPerDay: PRICE,
   quoted: PRICE,
   outcome: { kind: 'ORDERED', ref: 'one' },
-  isResting: false,
+  isSuspended: false,
   began: [],
   clocks: undefined,
   paid: 0n,
@@ -145,7 +145,7 @@ function openStep(world: World, dieAt = Number.POSITIVE_INFINITY): { at: OpenSte
       heldSymbols: new Set<string>(),
       haltedWallets: new Set<string>(),
       spentLastDay: 0n,
-      resting: new Set(world.isResting ? ['RENT'] : []),
+      suspendedMethods: new Set(world.isSuspended ? ['RENT'] : []),
     },
     signal: new AbortController().signal,
     onEnded: () => undefined,
@@ -209,7 +209,7 @@ describe('energy order', () => {
   test.each<[string, Partial<World>, string]>([
     ['costs more than one order may', { quoted: PRICE + 1n }, 'energy got dearer'],
     ['leaves too little of the plan for its own sweep', { paid: PRICE / 4n }, 'energy got dearer'],
-    ['a resting seller would deliver', { isResting: true }, 'no energy is bought for now'],
+    ['a suspended seller would deliver', { isSuspended: true }, 'no energy is bought for now'],
     ['exceeds the bound of the day', { maxPerDay: PRICE - 1n }, 'the energy budget of the day is used up'],
   ])('does not order energy that %s, and plans the address again', async (_, overrides, reason) => {
     const world = fresh(overrides);
@@ -249,8 +249,8 @@ describe('energy order', () => {
   });
 
   test('orders no energy that is there already, or for an address without account', async () => {
-    for (const isResting of [false, true]) {
-      const world = fresh({ energy: 65_000n, isResting });
+    for (const isSuspended of [false, true]) {
+      const world = fresh({ energy: 65_000n, isSuspended });
       expect(await advanceSweep(openStep(world).at)).toBe(true);
       expect(world).toMatchObject({ orders: 0, began: ['SWEEP'] });
     }

@@ -9,11 +9,11 @@ type Deps = Pick<BeginningDeps, 'chain' | 'policy' | 'wallet'>;
 /** Allowed by the policy, and not failed recently. */
 export function energyRules(
   { policy: { sweep } }: Pick<BeginningDeps, 'policy'>,
-  { resting }: Pick<SweepBooks, 'resting'>,
+  { suspendedMethods }: Pick<SweepBooks, 'suspendedMethods'>,
 ): EnergyRules {
   return {
-    mayLend: sweep.stake && !resting.has('STAKE'),
-    mayBuy: sweep.rent && !resting.has('RENT'),
+    mayLend: sweep.stake && !suspendedMethods.has('STAKE'),
+    mayBuy: sweep.rent && !suspendedMethods.has('RENT'),
   };
 }
 

@@ -13,7 +13,7 @@ const ago = (minutes: number) => new Date(NOW.getTime() - minutes * 60_000);
 const later = (minutes: number) => ago(-minutes);
 
 const FACTS: Omit<StepFacts, 'sweep'> = {
-  books: { now: NOW, isHalted: false, heldSymbols: new Set(), spentLastDay: 0n, resting: new Set() },
+  books: { now: NOW, isHalted: false, heldSymbols: new Set(), spentLastDay: 0n, suspendedMethods: new Set() },
   policy: { rent: true, maxRentPerOrderBaseUnits: 10n, maxNativePerDayBaseUnits: 0n } as SweepPolicy,
   energyWaitMs: 600_000,
   hasSeller: true,
@@ -262,10 +262,10 @@ describe('facts of the chain', () => {
     ['too little stake is there', 'STAKE', [], { delegableBaseUnits: 6n }, end('no stake is left to lend')],
     ['coin is missing', 'TOP_UP', [], {}, { ...begin('GAS_TOP_UP'), amountBaseUnits: 5n }],
     [
-      'a seller rests',
+      'a seller is suspended',
       'RENT',
       [],
-      { books: { ...FACTS.books, resting: new Set(['RENT']) } },
+      { books: { ...FACTS.books, suspendedMethods: new Set(['RENT']) } },
       end('no energy is bought for now'),
     ],
     ['no seller is left', 'RENT', [], { hasSeller: false }, end('energy is no longer bought')],

@@ -142,7 +142,7 @@ function begin(row: Row, facts: StepFacts): SweepStep | undefined {
 
 function buy(units: bigint, maxPriceSun: bigint, facts: StepFacts): SweepStep {
   const { quote, policy, books, hasSeller } = facts;
-  if (books.resting.has('RENT')) return ending(facts, 'ABANDONED', 'no energy is bought for now');
+  if (books.suspendedMethods.has('RENT')) return ending(facts, 'ABANDONED', 'no energy is bought for now');
   if (!hasSeller || policy?.rent !== true) return ending(facts, 'ABANDONED', 'energy is no longer bought');
   if (quote === undefined) return { kind: 'PROBE_QUOTE', units };
   if (quote === 'UNKNOWN') return waitOrGiveUp(facts, quote);

@@ -15,7 +15,7 @@ import type { CostObstacle, OpenSweep, SweepBooks } from './store/sweep-facts.ts
 
 export interface StepFacts {
   readonly sweep: OpenSweep;
-  readonly books: Pick<SweepBooks, 'now' | 'isHalted' | 'heldSymbols' | 'spentLastDay' | 'resting'>;
+  readonly books: Pick<SweepBooks, 'now' | 'isHalted' | 'heldSymbols' | 'spentLastDay' | 'suspendedMethods'>;
   readonly policy: SweepPolicy | undefined;
   readonly energyWaitMs: number;
   readonly hasSeller: boolean;

@@ -22,9 +22,9 @@ afterEach(async () => {
   await sql`delete from sweep`.execute(admin!.kysely);
 });
 
-const resting = async () => {
+const suspended = async () => {
   const store = createSweepStore(signer!.kysely, CHAIN, { newId: () => '', nativeSymbol: 'TRX' });
-  return [...(await store.readView(undefined)).resting];
+  return [...(await store.readView(undefined)).suspendedMethods];
 };
 
 async function aSweep(method: string, reason: string | null, minutesAgo: number): Promise<void> {
@@ -43,16 +43,16 @@ test.each([
   ['RENT', 'energy got dearer'],
 ])('suspends %s for an hour after the reason "%s"', async (method, reason) => {
   await aSweep(method, reason, 61);
-  expect(await resting()).toEqual([]);
+  expect(await suspended()).toEqual([]);
   await aSweep(method, reason, 59);
-  expect(await resting()).toEqual([method]);
+  expect(await suspended()).toEqual([method]);
 });
 
 test('suspends a seller while its delivery is late', async () => {
   await aSweep('RENT', null, 2);
-  expect(await resting()).toEqual([]);
+  expect(await suspended()).toEqual([]);
   await aSweep('RENT', null, 4);
-  expect(await resting()).toEqual(['RENT']);
+  expect(await suspended()).toEqual(['RENT']);
 });
 
 test('suspends a seller during a restore and an hour after: orders are unknown', async () => {
@@ -64,13 +64,13 @@ test('suspends a seller during a restore and an hour after: orders are unknown',
   await sql`insert into restore_hold (restore_id, chain, wallet, from_height) values (${restoreId}, ${CHAIN}, 'hot', 1)`.execute(
     db,
   );
-  expect(await resting()).toEqual(['RENT']);
+  expect(await suspended()).toEqual(['RENT']);
   const releasedAgo = (minutes: number) =>
     sql`update restore_hold set released_at = now() - ${minutes} * interval '1 minute', released_by = 'test', released_reason = 'done'`.execute(
       db,
     );
   await releasedAgo(59);
-  expect(await resting()).toEqual(['RENT']);
+  expect(await suspended()).toEqual(['RENT']);
   await releasedAgo(61);
-  expect(await resting()).toEqual([]);
+  expect(await suspended()).toEqual([]);
 });

@@ -8,7 +8,7 @@ import type { MovementKind, SweepMethod } from '@opentill/db/sweep-tables';
 import { familyOf, type Chain } from '@opentill/domain/chains';
 import { baseUnits } from '@opentill/domain/money';
 import { paidForSweep } from '../../store/paid-for-sweep.ts';
-import { restingMethods } from './resting-methods.ts';
+import { suspendedMethods } from './suspended-methods.ts';
 import { rentedLastDay, spentLastDay, toppedUpLastDay } from './spent-last-day.ts';
 import {
   SELLER_REFUSED,
@@ -109,7 +109,7 @@ async function readView(
         join payout p using (order_pk)
         where s.chain = ${chain} and s.state = 'OPEN' and m.kind = 'GAS_TOP_UP' and p.money in ('RESERVED', 'IN_FLIGHT')) as topping_up,
       ${toppedUpLastDay(chain)} as topped_up,
-      ${rentedLastDay(chain)} as rented, ${restingMethods(chain)} as resting,
+      ${rentedLastDay(chain)} as rented, ${suspendedMethods(chain)} as suspended_methods,
       array(select h.symbol from asset_hold h where h.chain = ${chain} and h.released_at is null) as held,
       exists (select from sweep_pause where chain = ${chain}) as paused,
       exists (select from wallet_halt where chain = ${chain} and wallet is null and released_at is null)
@@ -131,7 +131,7 @@ async function readView(
     toppingUp: BigInt(row.topping_up),
     toppedUpLastDay: BigInt(row.topped_up),
     rentedLastDay: BigInt(row.rented),
-    resting: new Set(row.resting),
+    suspendedMethods: new Set(row.suspended_methods),
     heldSymbols: new Set(row.held),
     stopReason: row.paused ? 'PAUSED' : row.halted ? 'CHAIN_HALTED' : undefined,
     isHalted: row.halted,
@@ -149,7 +149,7 @@ interface SummaryRow {
   topping_up: bigint;
   topped_up: bigint;
   rented: bigint;
-  resting: SweepMethod[];
+  suspended_methods: SweepMethod[];
   held: string[];
   paused: boolean;
   halted: boolean;

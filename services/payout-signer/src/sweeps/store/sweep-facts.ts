@@ -59,8 +59,8 @@ export interface SweepBooks {
   readonly toppedUpLastDay: bigint;
   /** Includes orders whose outcome is unknown. */
   readonly rentedLastDay: bigint;
-  /** Their energy did not arrive recently, or is late. */
-  readonly resting: ReadonlySet<SweepMethod>;
+  /** Methods that sweeps must not use now; see suspended-methods.ts. */
+  readonly suspendedMethods: ReadonlySet<SweepMethod>;
   readonly heldSymbols: ReadonlySet<string>;
   readonly stopReason: 'PAUSED' | 'CHAIN_HALTED' | undefined;
   /** No transaction of the chain is signed, whether sweeps are paused or not. */

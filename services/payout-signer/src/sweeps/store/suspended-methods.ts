@@ -3,14 +3,15 @@ import type { SweepMethod } from '@opentill/db/sweep-tables';
 import type { Chain } from '@opentill/domain/chains';
 import { ENERGY_DEARER, NO_ENERGY, SELLER_REFUSED } from './sweep-facts.ts';
 
-/** Sellers deliver within seconds. One that has not by then gets no further order. */
+/** Sellers normally deliver within seconds. */
 const LATE_SECONDS = 180;
 
 /**
- * Energy did not arrive within the last hour, or costs more than planned. RENT also rests while a delivery is late, and
- * after a restore, which does not know earlier orders.
+ * Methods that sweeps must not use now. A method is suspended for an hour after a sweep that it did not supply with energy, or
+ * only above the planned price. RENT is also suspended while a delivery is late, and until an hour after a restore: the
+ * backup may lack later orders.
  */
-export function restingMethods(chain: Chain): RawBuilder<SweepMethod[]> {
+export function suspendedMethods(chain: Chain): RawBuilder<SweepMethod[]> {
   return sql<SweepMethod[]>`array(
     select r.method from sweep r where r.chain = ${chain} and (
       r.state = 'ABANDONED' and r.ended_at > now() - interval '1 hour' and r.reason in (${NO_ENERGY}, ${SELLER_REFUSED}, ${ENERGY_DEARER})
