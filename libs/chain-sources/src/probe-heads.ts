@@ -43,7 +43,7 @@ export function createHeadProbe<S extends Source>(deps: HeadProbeDeps<S>): () =>
       if (
         entry.excludedSinceMs !== undefined ||
         underWay.has(entry) ||
-        entry.record.restingUntilMs() > nowMs()
+        entry.record.backoffUntilMs() > nowMs()
       )
         continue;
       const everyMs = ranking.troubleOf(entry) === null ? IDLE_MS : LEFT_OUT_MS;

@@ -52,7 +52,7 @@ export function createRanking<S extends Source>({
   function troubleOf({ record, excludedSinceMs, place }: SourceEntry<S>): SourceTrouble | null {
     if (excludedSinceMs !== undefined) return 'EXCLUDED';
     if (record.isOfAnotherChain()) return 'WRONG_CHAIN';
-    return record.restingUntilMs() > nowMs() ? 'RESTING' : heads.trouble(place);
+    return record.backoffUntilMs() > nowMs() ? 'RESTING' : heads.trouble(place);
   }
 
   function report(entry: SourceEntry<S>, trouble: SourceTrouble | null): void {
@@ -93,7 +93,7 @@ export function createRanking<S extends Source>({
           trouble === null ||
           trouble === 'LAGGING' ||
           trouble === 'STUCK' ||
-          (trouble === 'WRONG_CHAIN' && record.restingUntilMs() <= nowMs()),
+          (trouble === 'WRONG_CHAIN' && record.backoffUntilMs() <= nowMs()),
       ),
   };
 }

@@ -4,29 +4,29 @@ import { createSourceRecord, type SourceRecord } from './source-record.ts';
 
 const down = readerError('RPC_UNAVAILABLE', 'connection refused');
 
-function watched(): { readonly record: SourceRecord; pass(ms: number): void; restMs(): number } {
+function watched(): { readonly record: SourceRecord; pass(ms: number): void; backoffMs(): number } {
   let nowMs = 1_000;
   const record = createSourceRecord({ nowMs: () => nowMs, random: () => 1 });
   return {
     record,
     pass: (ms) => void (nowMs += ms),
-    restMs: () => Math.max(0, record.restingUntilMs() - nowMs),
+    backoffMs: () => Math.max(0, record.backoffUntilMs() - nowMs),
   };
 }
 
 test('counts requests that fail together as one failure', () => {
-  const { record, restMs } = watched();
+  const { record, backoffMs } = watched();
   record.noteFailure(down);
-  const ofOne = restMs();
+  const ofOne = backoffMs();
   for (let request = 0; request < 20; request += 1) record.noteFailure(down);
-  expect(restMs()).toBe(ofOne);
+  expect(backoffMs()).toBe(ofOne);
 });
 
 test('doubles the backoff with each failure after a backoff', () => {
-  const { record, pass, restMs } = watched();
+  const { record, pass, backoffMs } = watched();
   const backoffs = [1, 2, 3, 4].map(() => {
     record.noteFailure(down);
-    const ms = restMs();
+    const ms = backoffMs();
     pass(ms);
     return ms;
   });
@@ -34,10 +34,10 @@ test('doubles the backoff with each failure after a backoff', () => {
 });
 
 test('does not shorten a delay that the provider requested after another failure', () => {
-  const { record, restMs } = watched();
+  const { record, backoffMs } = watched();
   record.noteFailure(readerError('RPC_RATE_LIMITED', 'slow down', { retryAfterMs: 20_000 }));
   record.noteFailure(down);
-  expect(restMs()).toBe(20_000);
+  expect(backoffMs()).toBe(20_000);
 });
 
 test('sums up failed time after a moment, including the current failure', () => {

@@ -8,7 +8,7 @@ export interface SourceRecord {
   noteLatency(ms: number): void;
   noteFailure(error: unknown): void;
   /** End of the backoff by `nowMs`; in the past when the source is not in backoff. */
-  restingUntilMs(): number;
+  backoffUntilMs(): number;
   /** No usable answer since then, including backoff, by `nowMs`; undefined after a good one. */
   failingSinceMs(): number | undefined;
   /** Milliseconds after that moment without a usable answer; an upper bound. */
@@ -59,7 +59,7 @@ export function createSourceRecord({ nowMs, random }: SourceRecordConfig): Sourc
   let latencyMs = LATENCY_MS_MIN;
   let latencyAtMs = nowMs();
   let failuresInRow = 0;
-  let restingUntilMs = -Infinity;
+  let backoffUntilMs = -Infinity;
   let failingSinceMs: number | undefined;
   let spells: readonly Spell[] = [];
   let otherChain = false;
@@ -88,7 +88,7 @@ export function createSourceRecord({ nowMs, random }: SourceRecordConfig): Sourc
         spells = withoutTooMany([...spells, { fromMs: failingSinceMs, toMs: nowMs() }]);
       failingSinceMs = undefined;
       failuresInRow = 0;
-      restingUntilMs = -Infinity;
+      backoffUntilMs = -Infinity;
       otherChain = false;
     },
     noteLatency(ms) {
@@ -107,12 +107,12 @@ export function createSourceRecord({ nowMs, random }: SourceRecordConfig): Sourc
       const backoffCodes = ['RPC_UNAVAILABLE', 'RPC_RATE_LIMITED', 'RPC_FORBIDDEN', 'WRONG_CHAIN'];
       if (!backoffCodes.includes(code)) return;
       // Requests that are in flight together fail together.
-      if (restingUntilMs <= nowMs()) failuresInRow += 1;
+      if (backoffUntilMs <= nowMs()) failuresInRow += 1;
       failingSinceMs ??= nowMs();
       const untilMs = nowMs() + backoffMsAfter(code, error.context['retryAfterMs']);
-      restingUntilMs = Math.max(restingUntilMs, untilMs);
+      backoffUntilMs = Math.max(backoffUntilMs, untilMs);
     },
-    restingUntilMs: () => restingUntilMs,
+    backoffUntilMs: () => backoffUntilMs,
     failingSinceMs: () => failingSinceMs,
     failedMsSince(atMs) {
       const all =

@@ -122,7 +122,7 @@ export function createSources<S extends Source>(config: SourcesConfig<S>): Sourc
     retryInMs() {
       const backoffs = entries.flatMap(({ record, excludedSinceMs }) =>
         excludedSinceMs === undefined && record.failingSinceMs() !== undefined
-          ? [record.restingUntilMs() - nowMs()]
+          ? [record.backoffUntilMs() - nowMs()]
           : [],
       );
       if (backoffs.some((ms) => ms <= 0)) return undefined;
