@@ -48,9 +48,11 @@ async function checkDecimals(
     throw readerError('TOKEN_MISMATCH', `there is no token at ${token.contract}`, { ...token });
   }
   if (BigInt(answer) !== BigInt(token.decimals)) {
-    throw readerError('TOKEN_MISMATCH', `the token at ${token.contract} has ${BigInt(answer)} decimals`, {
-      ...token,
-    });
+    throw readerError(
+      'TOKEN_MISMATCH',
+      `the token at ${token.contract} has ${BigInt(answer)} decimals, the networks file says ${token.decimals}`,
+      { ...token },
+    );
   }
 }
 

@@ -52,7 +52,7 @@ async function tryReading(source: SuiSource, check: NetworkCheck, options: ReadO
   }
 }
 
-/** A wrong coin type or number of decimals would book wrong amounts. */
+/** With a wrong coin type or number of decimals the gateway would book wrong amounts. */
 async function checkTokens(
   source: SuiSource,
   { tokens, onFinding }: NetworkCheck,
@@ -67,7 +67,11 @@ async function checkTokens(
       );
       const found = response.metadata?.decimals;
       if (found !== decimals)
-        throw readerError('TOKEN_MISMATCH', `the coin ${coinType} has ${found ?? 'no'} decimals`, context);
+        throw readerError(
+          'TOKEN_MISMATCH',
+          `the coin ${coinType} has ${found ?? 'no'} decimals, the networks file says ${decimals}`,
+          context,
+        );
     } catch (error) {
       if (isReaderError(error, 'BLOCK_NOT_FOUND'))
         throw readerError('TOKEN_MISMATCH', `there is no coin ${coinType}`, context, error);

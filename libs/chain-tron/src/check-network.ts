@@ -63,7 +63,7 @@ async function probeMethods(source: TronSource, check: NetworkCheck, options: Re
   });
 }
 
-/** A wrong contract or number of decimals would book wrong amounts. */
+/** With a wrong contract or number of decimals the gateway would book wrong amounts. */
 async function checkTokens(
   source: TronSource,
   { tokens }: NetworkCheck,
@@ -75,7 +75,11 @@ async function checkTokens(
     const found = await readDecimals(source, hex, options);
     if (found === undefined) throw readerError('TOKEN_MISMATCH', `there is no token at ${contract}`, context);
     if (found !== BigInt(decimals))
-      throw readerError('TOKEN_MISMATCH', `the token at ${contract} has ${found} decimals`, context);
+      throw readerError(
+        'TOKEN_MISMATCH',
+        `the token at ${contract} has ${found} decimals, the networks file says ${decimals}`,
+        context,
+      );
   }
 }
 

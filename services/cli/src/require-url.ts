@@ -1,9 +1,11 @@
 import { usage } from './context.ts';
 
-/** Browsers and the api write origins so: another form would never equal the origin of a returnUrl. */
+/** Requires the form that browsers and the api use: any other would never equal the origin of a returnUrl. */
 export function requireOrigin(name: string, text: string): void {
   if (isHttpUrl(text) && new URL(text).origin === text) return;
-  const suggestion = isHttpUrl(text) ? `: ${new URL(text).origin}?` : ', for example https://shop.example.';
+  const suggestion = isHttpUrl(text)
+    ? `. Did you mean ${new URL(text).origin}?`
+    : ', for example https://shop.example.';
   throw usage(`${name} must be an origin, not ${text}${suggestion}`);
 }
 

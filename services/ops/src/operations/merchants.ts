@@ -112,7 +112,7 @@ function requireOrigins(origins: readonly string[] | undefined): void {
     const url = URL.canParse(origin) ? new URL(origin) : undefined;
     const isHttp = url !== undefined && /^https?:$/.test(url.protocol);
     if (isHttp && url.origin === origin) continue;
-    const suggestion = isHttp ? `: ${url.origin}?` : ', for example https://shop.example.';
+    const suggestion = isHttp ? `. Did you mean ${url.origin}?` : ', for example https://shop.example.';
     throw opsError('UNPROCESSABLE', `A return origin must be an origin, not ${origin}${suggestion}`);
   }
 }
