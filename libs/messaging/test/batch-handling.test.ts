@@ -7,7 +7,7 @@ import { createPublisher } from '../src/publisher.ts';
 import { createMetrics } from '@opentill/runtime/metrics';
 import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
 import { waitUntil } from '@opentill/testkit/wait-until';
-import { anOrderCreated, createCleanup, logger, PATIENCE_MS, toMessage } from './messaging-harness.ts';
+import { anOrderCreated, createCleanup, logger, TIMEOUT_MS, toMessage } from './messaging-harness.ts';
 
 const QUEUE = 'webhook-sender.order-created';
 let server: TestBroker;
@@ -22,7 +22,7 @@ type Handle = (envelopes: readonly EventEnvelope<'order.created'>[]) => Promise<
 
 async function consumeTogether(handleTogether: Handle) {
   const broker = cleanup.broker(server.url);
-  const publisher = createPublisher(broker, { confirmTimeoutMs: PATIENCE_MS });
+  const publisher = createPublisher(broker, { confirmTimeoutMs: TIMEOUT_MS });
   const metrics = createMetrics('test');
   const consumer = startConsumer({
     broker,

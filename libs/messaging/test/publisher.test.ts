@@ -5,7 +5,7 @@ import { createPublisher } from '../src/publisher.ts';
 import { startTcpProxy } from '@opentill/testkit/tcp-proxy';
 import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
 import { waitUntil } from '@opentill/testkit/wait-until';
-import { anOrderCreated, createCleanup, PATIENCE_MS, toMessage } from './messaging-harness.ts';
+import { anOrderCreated, createCleanup, TIMEOUT_MS, toMessage } from './messaging-harness.ts';
 
 const queue = queueName('webhook-sender', 'order.created');
 const cleanup = createCleanup();
@@ -19,7 +19,7 @@ afterEach(async () => {
 });
 afterAll(() => server.drop());
 
-async function startPublisher(url = server.url, confirmTimeoutMs = PATIENCE_MS) {
+async function startPublisher(url = server.url, confirmTimeoutMs = TIMEOUT_MS) {
   const broker = cleanup.broker(url);
   const publisher = createPublisher(broker, { confirmTimeoutMs });
   await broker.ready();

@@ -10,7 +10,7 @@ import { createMetrics } from '@opentill/runtime/metrics';
 import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
-import { createCleanup, logger, PATIENCE_MS } from './messaging-harness.ts';
+import { createCleanup, logger, TIMEOUT_MS } from './messaging-harness.ts';
 
 const queue = queueName('webhook-sender', 'order.created');
 const cleanup = createCleanup();
@@ -56,7 +56,7 @@ async function appendUnroutable(): Promise<string[]> {
 async function start(options: { batch?: number; idleMs?: number } = {}) {
   const metrics = createMetrics('test');
   const broker = cleanup.broker(server.url);
-  const publisher = createPublisher(broker, { confirmTimeoutMs: PATIENCE_MS });
+  const publisher = createPublisher(broker, { confirmTimeoutMs: TIMEOUT_MS });
   await broker.ready();
   const relay = startRelay({
     store: createOutboxStore(database.kysely, 'api'),

@@ -20,7 +20,7 @@ import { createApp, type SignerApp, type SignerDeps } from '../src/app.ts';
 import { judgeByPolicy } from '../src/policy/judge-by-policy.ts';
 import type { ExpiringPaying, NoncePaying, PayingNetwork } from '../src/payouts/paying-network.ts';
 import { aTronAddress } from './expiring/tron-world.ts';
-import { PATIENCE_MS, QUICK } from './world/quick-timing.ts';
+import { TIMEOUT_MS, QUICK } from './world/quick-timing.ts';
 import { CHAIN, createSignerWorld, USDT, type SignerWorld } from './nonce/signer-world.ts';
 
 const OTHER = 'BSC_TEST';
@@ -124,7 +124,7 @@ const obstacleIs = (order: OrderRow, obstacle: string) =>
   waitUntil(
     `obstacle ${obstacle}`,
     async () => (await world.payoutOf(order)).obstacle === obstacle,
-    PATIENCE_MS,
+    TIMEOUT_MS,
   );
 const edges = (kind: string) =>
   log
@@ -167,7 +167,7 @@ test('stops only the payouts of the chain whose token has no code', async () => 
 test('ends the process when no chain passes its start-up checks', async () => {
   for (const chain of [CHAIN, OTHER] as const) mismatches.set(chain, 'the token at 0x1 has 18 decimals');
   start();
-  await waitUntil('it ends', () => failures.length > 0, PATIENCE_MS);
+  await waitUntil('it ends', () => failures.length > 0, TIMEOUT_MS);
   expect(failures[0]).toMatchObject({ code: 'TOKEN_MISMATCH' });
 });
 
@@ -254,6 +254,6 @@ test('also compares deposit addresses of a network without payouts with the seed
     'the alarm',
     () =>
       log.some(({ fields }) => fields['kind'] === 'foreign-deposit-address' && fields['address'] === address),
-    PATIENCE_MS,
+    TIMEOUT_MS,
   );
 });

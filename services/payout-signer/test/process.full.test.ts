@@ -15,7 +15,7 @@ import {
   type SignerProcess,
 } from './nonce/signer-process.ts';
 import { createSignerWorld, PASSPHRASE, type SignerWorld } from './nonce/signer-world.ts';
-import { PATIENCE_MS } from './world/quick-timing.ts';
+import { TIMEOUT_MS } from './world/quick-timing.ts';
 
 let world: SignerWorld | TronWorld;
 const running = new Set<SignerProcess>();
@@ -40,7 +40,7 @@ test.each([
 ] as const)('the process pays on %s, reports it, and exits with 0', async (_, createWorld) => {
   world = await createWorld();
   const signer = await start({ ...(await prepareEnvironment(world)), LOG_LEVEL: 'debug' });
-  await waitUntil('ready', signer.isReady, 2 * PATIENCE_MS);
+  await waitUntil('ready', signer.isReady, 2 * TIMEOUT_MS);
   const order = await world.payout();
   await requestPayout(world, order);
   // Otherwise blocks could expire the transaction of a slow process before the send.

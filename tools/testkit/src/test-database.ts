@@ -20,7 +20,7 @@ const TEMPLATE_LOCK = '5123907745120934';
 /** Maximum time until Postgres no longer lists closed connections. */
 const CLOSING_MS = 30_000;
 /** Generous, for busy machines. Tests of timeouts open the database with their own limits. */
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 const STALE_AFTER_SECONDS = 3_600;
 
 /** Superuser's URL of the test server. Roles connect without a password (trust). */
@@ -107,9 +107,9 @@ export async function createTestDatabase(): Promise<TestDatabase> {
         url: role === 'admin' ? adminUrl : url(role),
         applicationName: `test ${role}`,
         poolMax: 20,
-        statementTimeoutMs: PATIENCE_MS,
-        idleInTransactionTimeoutMs: PATIENCE_MS,
-        connectTimeoutMs: PATIENCE_MS,
+        statementTimeoutMs: TIMEOUT_MS,
+        idleInTransactionTimeoutMs: TIMEOUT_MS,
+        connectTimeoutMs: TIMEOUT_MS,
       }),
     drop: (closingMs = CLOSING_MS) => dropDatabase(name, closingMs),
   };

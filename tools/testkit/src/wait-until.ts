@@ -1,11 +1,11 @@
 /** Generous, for busy machines. A condition that never becomes true costs a failing test this much time. */
-const PATIENCE_MS = 90_000;
+const TIMEOUT_MS = 90_000;
 
 /** Counts an error of `condition` as false. Rejects after `timeoutMs` with `what` and the last error. */
 export async function waitUntil(
   what: string,
   condition: () => boolean | Promise<boolean>,
-  timeoutMs = PATIENCE_MS,
+  timeoutMs = TIMEOUT_MS,
 ): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   let cause: unknown;

@@ -146,7 +146,7 @@ export interface TestApiOptions extends Partial<ApiSettings> {
 const ADDRESSES_READY = 128;
 /** Shared by all tests, because each thread loads its modules again. */
 const DERIVATION = createDerivationThread(TEST_PUBLIC_KEYS);
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 
 /** Runs in this process, on a free port, as its own database role. */
 export async function startTestApi(
@@ -158,8 +158,8 @@ export async function startTestApi(
     url: options.databaseUrl ?? testDatabase.url('api'),
     applicationName: 'api under test',
     poolMax: 10,
-    statementTimeoutMs: options.statementTimeoutMs ?? PATIENCE_MS,
-    connectTimeoutMs: options.connectTimeoutMs ?? PATIENCE_MS,
+    statementTimeoutMs: options.statementTimeoutMs ?? TIMEOUT_MS,
+    connectTimeoutMs: options.connectTimeoutMs ?? TIMEOUT_MS,
     prepareStatements: true,
   });
   let shiftMs = 0;
@@ -200,7 +200,7 @@ export async function startTestApi(
       profile: 'production',
       streamLimits: DEFAULT_STREAM_LIMITS,
       addressesReady: ADDRESSES_READY,
-      addressWaitMs: PATIENCE_MS, // under load the thread that derives the first one takes seconds to start
+      addressWaitMs: TIMEOUT_MS, // under load the thread that derives the first one takes seconds to start
       ...options,
     },
   });

@@ -83,12 +83,12 @@ const ROLE_IDS: Readonly<Record<OperatorRole, string>> = {
   ADMIN: 'ada',
 };
 
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 
 /** Uses a free port of this process, its own database role, and an operator of each role. */
 export async function startTestOps(
   testDatabase: TestDatabase,
-  { readStatementTimeoutMs = PATIENCE_MS } = {},
+  { readStatementTimeoutMs = TIMEOUT_MS } = {},
 ): Promise<TestOps> {
   const open = (statementTimeoutMs: number) =>
     openDatabase({
@@ -96,12 +96,12 @@ export async function startTestOps(
       applicationName: 'ops under test',
       poolMax: 5,
       statementTimeoutMs,
-      connectTimeoutMs: PATIENCE_MS,
+      connectTimeoutMs: TIMEOUT_MS,
     });
   const [database, readDatabase, exportDatabase] = [
-    open(PATIENCE_MS),
+    open(TIMEOUT_MS),
     open(readStatementTimeoutMs),
-    open(PATIENCE_MS),
+    open(TIMEOUT_MS),
   ];
   const logged: string[] = [];
   const stream = new Writable({

@@ -80,12 +80,12 @@ describe('energy order', () => {
       url: shop.url,
       apiKey: 'devnet',
       timeoutMs: 100,
-      async fetch(url, { signal: patience, ...request } = {}) {
+      async fetch(url, { signal: callerSignal, ...request } = {}) {
         const ending = new AbortController();
         const answer = fetch(url, { ...request, signal: ending.signal });
         await waitUntil('the order is taken', () => shop.orders().length > taken);
-        if (patience?.aborted === true) ending.abort(patience.reason);
-        else patience?.addEventListener('abort', () => ending.abort(patience.reason));
+        if (callerSignal?.aborted === true) ending.abort(callerSignal.reason);
+        else callerSignal?.addEventListener('abort', () => ending.abort(callerSignal.reason));
         return answer;
       },
     });

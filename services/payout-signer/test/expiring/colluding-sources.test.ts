@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { startColludingNodes, type ColludingNodes } from '@opentill/testkit/colluding-tron-nodes';
 import { waitUntil } from '@opentill/testkit/wait-until';
-import { PATIENCE_MS } from '../world/quick-timing.ts';
+import { TIMEOUT_MS } from '../world/quick-timing.ts';
 import { aTronAddress, createTronWorld, ONE_TRX, type RunningDriver, type TronWorld } from './tron-world.ts';
 
 let world: TronWorld;
@@ -38,14 +38,14 @@ async function payUnseen() {
     observe: { unproven: (_key, _attempts, error) => void unproven.push(error) },
   });
   const order = await world.payout();
-  await waitUntil('sent', async () => (await world.payoutOf(order)).sent, PATIENCE_MS);
+  await waitUntil('sent', async () => (await world.payoutOf(order)).sent, TIMEOUT_MS);
   // If headers kept their roots, the check would reject a block without transactions.
   if (nodes.omission === 'ROOT_KEPT') await world.devnet.control.fund(aTronAddress(), { trxSun: ONE_TRX });
   await world.passExpiry();
   await waitUntil(
     'a verdict',
     async () => unproven.length > 0 || (await world.attemptsOf(order)).some(({ state }) => state === 'DEAD'),
-    PATIENCE_MS,
+    TIMEOUT_MS,
   );
   expect(await world.received(order)).toBe(order.amount);
   return order;

@@ -8,7 +8,7 @@ import { createTronSources, readHeader } from '@opentill/chain-tron/tron-sources
 import { baseUnits } from '@opentill/domain/money';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
-import { PATIENCE_MS } from '../world/quick-timing.ts';
+import { TIMEOUT_MS } from '../world/quick-timing.ts';
 import { aTronAddress, createTronWorld, ONE_TRX, type DriverOptions, type TronWorld } from './tron-world.ts';
 
 // Another holder of the key sent these transactions, or a restore forgot them.
@@ -78,7 +78,7 @@ const release = () =>
   sql`update wallet_halt set released_at = now(), released_by = 'test', released_reason = 'looked'
     where released_at is null`.execute(world.admin);
 const blocked = (order: OrderRow, obstacle: string) =>
-  waitUntil(obstacle, async () => (await world.payoutOf(order)).obstacle === obstacle, PATIENCE_MS);
+  waitUntil(obstacle, async () => (await world.payoutOf(order)).obstacle === obstacle, TIMEOUT_MS);
 const decide = (order: OrderRow, decision: 'PAID_BY' | 'PAY_AGAIN', txHash: string | null) =>
   sql`insert into payout_decision (decision_id, order_pk, decision, tx_hash, operator, reason)
     values (gen_random_uuid(), ${order.order_pk}, ${decision}, ${txHash}, 'test', 'looked')`.execute(
@@ -132,7 +132,7 @@ test('does not sign an equal payout after the release until an operator decides'
 test('keeps a signed payout signed after its expiry until an operator decides', async () => {
   world.devnet.control.fault({ kind: 'swallow-broadcast' });
   const order = await world.payout();
-  await waitUntil('sent', async () => (await world.payoutOf(order)).sent, PATIENCE_MS);
+  await waitUntil('sent', async () => (await world.payoutOf(order)).sent, TIMEOUT_MS);
   // Sends stop, or the payout would land as well. This includes a signer that has just lost the lease.
   isCutOff = true;
   await waitUntil('nothing is on its way to the node', () => sending === 0);

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
-import { PATIENCE_MS } from '../world/quick-timing.ts';
+import { TIMEOUT_MS } from '../world/quick-timing.ts';
 import { policyCheckOf } from '../world/test-policy.ts';
 import { createTronWorld } from './tron-world.ts';
 
@@ -24,7 +24,7 @@ export async function createHiddenAttempts() {
         await world.mine(5);
         return false;
       },
-      2 * PATIENCE_MS,
+      2 * TIMEOUT_MS,
     );
   const obstacleOf = async (order: OrderRow) => {
     const { state, obstacle } = await world.payoutOf(order);

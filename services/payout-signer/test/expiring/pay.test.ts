@@ -6,7 +6,7 @@ import type { TokenContract } from '@opentill/chain/transfer';
 import { baseUnits } from '@opentill/domain/money';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
-import { PATIENCE_MS } from '../world/quick-timing.ts';
+import { TIMEOUT_MS } from '../world/quick-timing.ts';
 import { expectLandedOnce as landOnce } from '../world/expect-landed-once.ts';
 import { checkChain } from './check-tron-chain.ts';
 import {
@@ -40,9 +40,9 @@ const start = async (...given: Parameters<TronWorld['start']>): Promise<RunningD
   return driver;
 };
 const sent = (order: OrderRow) =>
-  waitUntil('sent', async () => (await world.payoutOf(order)).sent, PATIENCE_MS);
+  waitUntil('sent', async () => (await world.payoutOf(order)).sent, TIMEOUT_MS);
 const blocked = (order: OrderRow, obstacle: string) =>
-  waitUntil(obstacle, async () => (await world.payoutOf(order)).obstacle === obstacle, PATIENCE_MS);
+  waitUntil(obstacle, async () => (await world.payoutOf(order)).obstacle === obstacle, TIMEOUT_MS);
 
 const halt = () =>
   sql`insert into wallet_halt (halt_id, chain, kind, reason, set_by) values (gen_random_uuid(), 'TRON_TEST', 'OPERATOR', 'stop', 'test')`.execute(
@@ -164,7 +164,7 @@ describe('payout on TRON', () => {
     await blocked(order, 'NO_TOKENS');
     expect(await world.attemptsOf(order)).toEqual([]);
     await world.devnet.control.fund(world.wallet, { symbol: 'USDT', amountBaseUnits: 1_500_000n * ONE_USDT });
-    await waitUntil('signed', async () => (await world.payoutOf(order)).state === 'SIGNED', PATIENCE_MS);
+    await waitUntil('signed', async () => (await world.payoutOf(order)).state === 'SIGNED', TIMEOUT_MS);
     await expectLandedOnce([order]);
   });
 
@@ -175,7 +175,7 @@ describe('payout on TRON', () => {
     await blocked(order, 'FEES_ABOVE_CAP');
     expect(await world.attemptsOf(order)).toEqual([]);
     world.devnet.control.setChainParameter('getEnergyFee', 100);
-    await waitUntil('signed', async () => (await world.payoutOf(order)).state === 'SIGNED', PATIENCE_MS);
+    await waitUntil('signed', async () => (await world.payoutOf(order)).state === 'SIGNED', TIMEOUT_MS);
     await expectLandedOnce([order]);
   });
 

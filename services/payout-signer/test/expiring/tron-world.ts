@@ -11,7 +11,7 @@ import type { OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import type { ExpiringPaying } from '../../src/payouts/paying-network.ts';
 import * as core from '../world/create-world.ts';
-import { PATIENCE_MS } from '../world/quick-timing.ts';
+import { TIMEOUT_MS } from '../world/quick-timing.ts';
 import { readAttempts } from '../world/read-attempts.ts';
 import { CODECS } from '../world/test-keys.ts';
 
@@ -89,7 +89,7 @@ export async function createTronWorld(
     await scannerAtHead();
   };
   /** Mines one block per pass of the signer: with more, a slow signer's transactions expire before they are sent. */
-  const mineUntil = (what: string, isSo: () => Promise<boolean>, timeoutMs = PATIENCE_MS): Promise<void> =>
+  const mineUntil = (what: string, isSo: () => Promise<boolean>, timeoutMs = TIMEOUT_MS): Promise<void> =>
     waitUntil(
       what,
       async () => {

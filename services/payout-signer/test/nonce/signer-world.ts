@@ -22,7 +22,7 @@ import { anEvmAddress, type OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import type { NoncePaying } from '../../src/payouts/paying-network.ts';
 import * as core from '../world/create-world.ts';
-import { PATIENCE_MS, QUICK } from '../world/quick-timing.ts';
+import { TIMEOUT_MS, QUICK } from '../world/quick-timing.ts';
 import { CODECS, PASSPHRASE } from '../world/test-keys.ts';
 
 export const CHAIN = 'ETH_SEPOLIA';
@@ -89,7 +89,7 @@ export async function createSignerWorld(
   const mineUntil = (
     what: string,
     condition: () => Promise<boolean | 'WAIT'>,
-    timeoutMs = PATIENCE_MS,
+    timeoutMs = TIMEOUT_MS,
   ): Promise<void> =>
     waitUntil(
       what,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import { waitUntil } from '@opentill/testkit/wait-until';
-import { PATIENCE_MS } from '../world/quick-timing.ts';
+import { TIMEOUT_MS } from '../world/quick-timing.ts';
 import { aSuiAddress, createSuiWorld, type RunningSigner, type SuiWorld } from './sui-world.ts';
 
 let world: SuiWorld;
@@ -21,7 +21,7 @@ test('does not pay again when both nodes hide a payment past the end of its epoc
     node.fault({ kind: 'forge-without', fromCheckpoint, address });
   signer = await world.start();
   const order = await world.payout({ address });
-  await waitUntil('it landed', async () => (await world.received(order)) > 0n, PATIENCE_MS);
+  await waitUntil('it landed', async () => (await world.received(order)) > 0n, TIMEOUT_MS);
   const readLast = sql<{ tx_hash: string; last_epoch: number; why: string | null }>`
     select tx_hash, last_epoch, why_epochs_unproven(chain, reference_height, last_epoch) as why
     from payout_attempt where order_pk = ${order.order_pk}`;
@@ -29,7 +29,7 @@ test('does not pay again when both nodes hide a payment past the end of its epoc
   for (let { epoch } = world.devnet.control.summary(); epoch <= last; epoch += 1) await world.passEpoch();
   // The signer handles expired attempts before it signs this payout.
   const next = await world.payout();
-  await waitUntil('the next one is sent', async () => (await world.payoutOf(next)).sent, PATIENCE_MS);
+  await waitUntil('the next one is sent', async () => (await world.payoutOf(next)).sent, TIMEOUT_MS);
   expect(await world.attemptsOf(order)).toMatchObject([{ state: 'OPEN', fate: null }]);
   expect(await world.received(order)).toBe(order.amount);
   expect((await readLast.execute(world.admin)).rows[0]!.why).toBe(

@@ -3,7 +3,7 @@ import type { BlockHeader } from '@opentill/chain/block';
 import { sql } from 'kysely';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
-import { PATIENCE_MS } from '../world/quick-timing.ts';
+import { TIMEOUT_MS } from '../world/quick-timing.ts';
 import { expectLandedOnce as landOnce } from '../world/expect-landed-once.ts';
 import {
   aSuiAddress,
@@ -34,7 +34,7 @@ const start = async (options: Parameters<SuiWorld['start']>[0] = {}): Promise<Ru
   return signer;
 };
 const sent = (order: OrderRow) =>
-  waitUntil('sent', async () => (await world.payoutOf(order)).sent, PATIENCE_MS);
+  waitUntil('sent', async () => (await world.payoutOf(order)).sent, TIMEOUT_MS);
 
 const expectLandedOnce = (orders: readonly OrderRow[], attempts?: number) =>
   landOnce(world, orders, attempts);
@@ -167,7 +167,7 @@ describe('payout on SUI', () => {
     await waitUntil(
       'an obstacle',
       async () => (await world.payoutOf(order)).obstacle === 'CHAIN_BEHIND',
-      PATIENCE_MS,
+      TIMEOUT_MS,
     );
     expect(await world.attemptsOf(order)).toEqual([]);
     await sql`insert into payout_veto (order_pk, operator, reason) values (${order.order_pk}, 'test', 'over')`.execute(
@@ -194,7 +194,7 @@ describe('deposit address on SUI', () => {
     await waitUntil(
       'all is swept',
       async () => (await Promise.all(orders.map(isDone))).every(Boolean),
-      PATIENCE_MS,
+      TIMEOUT_MS,
     );
     for (const order of orders) {
       expect(await world.received(order)).toBe(0n);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
-import { PATIENCE_MS } from '../world/quick-timing.ts';
+import { TIMEOUT_MS } from '../world/quick-timing.ts';
 import { createSuiWorld, type SuiWorld } from './sui-world.ts';
 
 // The sources gave no bytes for the end of an epoch, so the scan's reading is no proof.
@@ -36,7 +36,7 @@ beforeAll(async () => {
   Object.assign(landed, { txHash: settled!.tx_hash, address: before.address });
   world.devnet.control.fault({ kind: 'swallow-execute' });
   order = await world.payout({ address: before.address, amount: before.amount });
-  await waitUntil('it is sent', async () => (await world.payoutOf(order)).sent, PATIENCE_MS);
+  await waitUntil('it is sent', async () => (await world.payoutOf(order)).sent, TIMEOUT_MS);
 });
 afterAll(() => world.close());
 
@@ -63,7 +63,7 @@ test('keeps the attempt open after a refused PAID_BY', async () => {
   for (let { epoch } = world.devnet.control.summary(); epoch <= rows[0]!.last; epoch += 1)
     await world.passEpoch();
   await decide('PAID_BY', landed.txHash);
-  await waitUntil('answered', async () => (await outcomes())[0] === 'NOT_POSSIBLE', PATIENCE_MS);
+  await waitUntil('answered', async () => (await outcomes())[0] === 'NOT_POSSIBLE', TIMEOUT_MS);
   expect(await world.attemptsOf(order)).toMatchObject([{ state: 'OPEN', fate: null }]);
 });
 
@@ -74,13 +74,13 @@ test("accepts a decision instead of the scan's proof, but still asks the nodes",
   );
   await decide('PAY_AGAIN');
   const next = await world.payout();
-  await waitUntil('the next one is sent', async () => (await world.payoutOf(next)).sent, PATIENCE_MS);
+  await waitUntil('the next one is sent', async () => (await world.payoutOf(next)).sent, TIMEOUT_MS);
   // The decision names another attempt. The signer handles expired attempts before it signs the next one.
   expect([...requested]).toEqual([]);
   const ofNext = (await world.attemptsOf(next))[0]!.tx_hash;
   await expect(nameAttempt(ofNext)).rejects.toThrow(/not an open attempt that has expired/);
   await nameAttempt(attempt!.tx_hash);
-  await waitUntil('the nodes are requested', () => requested.has(attempt!.tx_hash), PATIENCE_MS);
+  await waitUntil('the nodes are requested', () => requested.has(attempt!.tx_hash), TIMEOUT_MS);
   expect(await world.attemptsOf(order)).toMatchObject([{ state: 'OPEN' }]);
   nodesShowIt = false;
   await world.until('signed anew', order, ({ length }) => length === 2);

@@ -1,7 +1,7 @@
 import type { PassTiming } from '../../src/nonce/pass-deps.ts';
 
 /** For eventual results on a busy machine: a node that timed out is not asked for 30 s. */
-export const PATIENCE_MS = 90_000;
+export const TIMEOUT_MS = 90_000;
 
 /** Long, because a signer that loses its lease on a stalled machine forgets its sends and suspicions. */
 export const LEASE_TTL_MS = 120_000;
