@@ -10,8 +10,8 @@ const DATA_GRAMMAR = /^0x[0-9a-fA-F]*$/;
 
 /**
  * Throws TOKEN_MISMATCH if a contract is missing or has other decimals, because the gateway would then book wrong
- * amounts. A node's own error ("missing trie node") is not a mismatch. Reads the code first: only a contract can revert,
- * and nodes report a revert differently, some as an internal error.
+ * amounts. A node's own error ("missing trie node") is not a mismatch. Reads the code first: only a contract can
+ * revert, and nodes report a revert differently, some as an internal error.
  */
 export async function checkTokens(
   client: Pick<EvmClient, 'batch'>,

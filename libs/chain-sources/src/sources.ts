@@ -43,7 +43,7 @@ export interface Sources<S extends Source> {
    */
   acceptsSingle(source: S): boolean;
   /**
-   * When to repeat a question on which two must agree: a source in backoff may be asked then, or a single one is accepted.
+   * When to repeat a question on which two must agree: a source's backoff ends then, or a single one is accepted.
    * Undefined when no such moment is ahead, or when a failed source may be asked already.
    */
   retryInMs(): number | undefined;

@@ -29,9 +29,9 @@ const TRANSACTIONS_AT_ONCE = 8;
 /**
  * A candidate that a receipt refutes must also be refuted by the whole block, at each source that was asked.
  *
- * Candidates need no request if two sources have just returned their block identically, with all receipts. Candidates of
- * one source need none where a single source is accepted. A block may have hundreds of them, and some of many requests
- * fail.
+ * Candidates need no request if two sources have just returned their block identically, with all receipts. Candidates
+ * of one source need none where a single source is accepted. A block may have hundreds of them, and some of many
+ * requests fail.
  */
 export async function confirmTransfers(
   reading: Reading,

@@ -35,9 +35,9 @@ export interface FinishedRow {
 }
 
 /**
- * Records all attempts, but changes only deliveries whose claim `holder` still has. A delivery that an operator replayed
- * during its attempt is due again, unless the attempt succeeded. A delivery that got a 410 is due again if its endpoint
- * has changed since. Deliveries behind a retried one become due with it.
+ * Records all attempts, but changes only deliveries whose claim `holder` still has. A delivery that an operator
+ * replayed during its attempt is due again, unless the attempt succeeded. A delivery that got a 410 is due again if its
+ * endpoint has changed since. Deliveries behind a retried one become due with it.
  */
 export async function finishAttempts(
   db: Db,

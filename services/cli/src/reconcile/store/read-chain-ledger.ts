@@ -15,7 +15,7 @@ import type {
 import { readOpenItems } from './read-open-items.ts';
 import { depositMovements } from './unswept-balance.ts';
 
-/** Reads one snapshot at `height`, by default the newest verified block. @returns undefined if `height` is not verified */
+/** Reads a snapshot at `height`, by default the newest verified block. @returns undefined if `height` is not verified */
 export async function readChainLedger(
   db: Db,
   network: NetworkConfig,

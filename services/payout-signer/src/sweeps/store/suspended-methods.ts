@@ -7,9 +7,9 @@ import { ENERGY_DEARER, NO_ENERGY, SELLER_REFUSED } from './sweep-facts.ts';
 const LATE_SECONDS = 180;
 
 /**
- * Methods that sweeps must not use now. A method is suspended for an hour after a sweep that it did not supply with energy, or
- * only above the planned price. RENT is also suspended while a delivery is late, and until an hour after a restore: the
- * backup may lack later orders.
+ * Methods that sweeps must not use now. A method is suspended for an hour after a sweep that it did not supply with
+ * energy, or only above the planned price. RENT is also suspended while a delivery is late, and until an hour after a
+ * restore: the backup may lack later orders.
  */
 export function suspendedMethods(chain: Chain): RawBuilder<SweepMethod[]> {
   return sql<SweepMethod[]>`array(
