@@ -1,7 +1,7 @@
 import type { FateOptions, ReadOptions } from '@opentill/chain/chain-reader';
 import type { FatesRead, OwnTransaction, TransactionFate } from '@opentill/chain/own-transaction';
 import { isReaderError, readerError } from '@opentill/chain/reader-error';
-import { askFates, type FateAccount, type FateAnswer } from '@opentill/chain-sources/ask-fates';
+import { askFates, type FateReport, type FateAnswer } from '@opentill/chain-sources/ask-fates';
 import { headHeightRequest, receiptRequest } from './block-requests.ts';
 import { checkedReceipt } from './confirm-transfers.ts';
 import type { EvmReceipt } from './decode.ts';
@@ -15,19 +15,19 @@ export async function readFates(
   own: readonly OwnTransaction[],
   options: FateOptions,
 ): Promise<FatesRead> {
-  const ask = (source: EvmSource, askOptions: ReadOptions): Promise<FateAccount> =>
-    readAccount(reading, source, own, options.atHeight, askOptions);
+  const ask = (source: EvmSource, askOptions: ReadOptions): Promise<FateReport> =>
+    readReport(reading, source, own, options.atHeight, askOptions);
   return askFates(sources, own, { ask, onSingleSource: reading.onSingleSource }, options);
 }
 
 /** One batch, so one node: if it has the block of `atHeight`, its missing receipts mean something. */
-async function readAccount(
+async function readReport(
   reading: Pick<Reading, 'hasStateSync'>,
   source: EvmSource,
   own: readonly OwnTransaction[],
   atHeight: number | undefined,
   options: ReadOptions,
-): Promise<FateAccount> {
+): Promise<FateReport> {
   // The height comes first: the node then had all earlier blocks when it answered the receipts.
   const answers = await source.batch(
     [headHeightRequest(), ...own.map(({ txHash }) => receiptRequest(txHash))],

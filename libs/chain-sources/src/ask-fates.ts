@@ -9,10 +9,10 @@ import type { Sources } from './sources.ts';
 /** 'unsound': not a receipt of the transaction. 'foreign': another wallet sent it. */
 export type FateAnswer = TransactionFate | 'none' | 'unsound' | 'foreign';
 
-export type FateAccount = ReadonlyMap<TxHash, FateAnswer>;
+export type FateReport = ReadonlyMap<TxHash, FateAnswer>;
 
 export type FateQuestion<S extends Source> = Pick<
-  TwoSourcesQuestion<S, FateAccount>,
+  TwoSourcesQuestion<S, FateReport>,
   'ask' | 'onSingleSource'
 >;
 
@@ -35,20 +35,20 @@ export async function askFates<S extends Source>(
   );
 }
 
-/** The first sound account of all transactions, else the last one that was sound for some. */
+/** The first report that is sound for all transactions, else the last one that is sound for some. */
 async function askOneSource<S extends Source>(
   sources: Sources<S>,
   ask: FateQuestion<S>['ask'],
   options: ReadOptions,
-): Promise<FateAccount> {
-  let partly: FateAccount | undefined;
+): Promise<FateReport> {
+  let partly: FateReport | undefined;
   try {
     return await sources.run(
       async (source, runOptions) => {
-        const account = await ask(source, runOptions);
-        const unsound = [...account].filter(([, answer]) => answer === 'unsound').map(([txHash]) => txHash);
-        if (unsound.length === 0) return account;
-        partly = account;
+        const report = await ask(source, runOptions);
+        const unsound = [...report].filter(([, answer]) => answer === 'unsound').map(([txHash]) => txHash);
+        if (unsound.length === 0) return report;
+        partly = report;
         throw readerError('INCONSISTENT_ANSWER', "the node's answers are not the transactions' receipts", {
           txHashes: unsound,
         });
@@ -66,11 +66,11 @@ async function askOneSource<S extends Source>(
  * A transaction that another wallet sent is disputed even if all sources agree on that: the database row that names it
  * as own is wrong, and no proof about the bytes that the gateway signed.
  */
-function agreedBy(own: readonly OwnTransaction[], accounts: readonly FateAccount[]): FatesRead {
+function agreedBy(own: readonly OwnTransaction[], reports: readonly FateReport[]): FatesRead {
   const fates: TransactionFate[] = [];
   const disputed: TxHash[] = [];
   for (const { txHash } of own) {
-    const [first, ...others] = accounts.map((account) => account.get(txHash));
+    const [first, ...others] = reports.map((report) => report.get(txHash));
     const isUsable = first !== undefined && first !== 'unsound' && first !== 'foreign';
     if (!isUsable || !others.every((other) => isSame(first, other))) disputed.push(txHash);
     else if (first !== 'none') fates.push(first);

@@ -2,7 +2,7 @@ import type { FateOptions, ReadOptions } from '@opentill/chain/chain-reader';
 import type { FatesRead, OwnTransaction, TransactionFate } from '@opentill/chain/own-transaction';
 import { isReaderError, readerError } from '@opentill/chain/reader-error';
 import type { TxHash } from '@opentill/chain/transfer';
-import { askFates, type FateAccount, type FateAnswer } from '@opentill/chain-sources/ask-fates';
+import { askFates, type FateReport, type FateAnswer } from '@opentill/chain-sources/ask-fates';
 import { coinTypeOf } from './coin-type.ts';
 import type { SuiTransaction } from './decode-checkpoint.ts';
 import type { SuiHeader } from './sui-header.ts';
@@ -18,19 +18,19 @@ export async function readFates(
   own: readonly OwnTransaction[],
   options: FateOptions,
 ): Promise<FatesRead> {
-  const ask = (source: SuiSource, askOptions: ReadOptions): Promise<FateAccount> =>
-    readAccount(reading, sources, source, { own, atHeight: options.atHeight }, askOptions);
+  const ask = (source: SuiSource, askOptions: ReadOptions): Promise<FateReport> =>
+    readReport(reading, sources, source, { own, atHeight: options.atHeight }, askOptions);
   return askFates(sources, own, { ask, onSingleSource: reading.onSingleSource }, options);
 }
 
 /** Reads the head before the transactions: a node whose head is at the checkpoint has all transactions up to it. */
-async function readAccount(
+async function readReport(
   reading: Pick<Reading, 'tailOf'>,
   sources: SuiSources,
   source: SuiSource,
   { own, atHeight }: { readonly own: readonly OwnTransaction[]; readonly atHeight: number | undefined },
   options: ReadOptions,
-): Promise<FateAccount> {
+): Promise<FateReport> {
   const { height } = await sources.readHead(source, options);
   if (atHeight !== undefined && height < atHeight)
     throw readerError('BLOCK_NOT_FOUND', 'the node is behind the checkpoint', {

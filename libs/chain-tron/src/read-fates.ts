@@ -2,7 +2,7 @@ import type { FateOptions, ReadOptions } from '@opentill/chain/chain-reader';
 import type { FatesRead, OwnTransaction, TransactionFate } from '@opentill/chain/own-transaction';
 import { isReaderError, readerError } from '@opentill/chain/reader-error';
 import type { TxHash } from '@opentill/chain/transfer';
-import { askFates, type FateAccount, type FateAnswer } from '@opentill/chain-sources/ask-fates';
+import { askFates, type FateReport, type FateAnswer } from '@opentill/chain-sources/ask-fates';
 import type { Address } from '@opentill/chain/address-codec';
 import { addressOfHex, shortHexOf } from './address-codec.ts';
 import { inBatches, readInfo, readTransaction } from './confirm-transfers.ts';
@@ -19,19 +19,19 @@ export async function readFates(
   own: readonly OwnTransaction[],
   options: FateOptions,
 ): Promise<FatesRead> {
-  const ask = (source: TronSource, askOptions: ReadOptions): Promise<FateAccount> =>
-    readAccount(sources, source, own, options.atHeight, askOptions);
+  const ask = (source: TronSource, askOptions: ReadOptions): Promise<FateReport> =>
+    readReport(sources, source, own, options.atHeight, askOptions);
   return askFates(sources, own, { ask, onSingleSource }, options);
 }
 
 /** Asks for the head first: a node that had the block then knows all transactions up to it. */
-async function readAccount(
+async function readReport(
   sources: TronSources,
   source: TronSource,
   own: readonly OwnTransaction[],
   atHeight: number | undefined,
   options: ReadOptions,
-): Promise<FateAccount> {
+): Promise<FateReport> {
   const { height } = await sources.readHead(source, options);
   if (atHeight !== undefined && height < atHeight)
     throw readerError('BLOCK_NOT_FOUND', 'the node is behind the block', { height: atHeight, head: height });

@@ -133,7 +133,7 @@ async function ending({ orders, transfers, merchantId, symbol }: Played): Promis
 }
 
 /** Random orders of the events of the same chain. */
-export function describeOrderOfEvents(ways: number): void {
+export function describeOrderOfEvents(runs: number): void {
   beforeAll(async () => {
     s = await createTrackerScenario();
   });
@@ -161,7 +161,7 @@ export function describeOrderOfEvents(ways: number): void {
         },
       ),
       {
-        numRuns: Number(process.env['RUNS'] ?? ways),
+        numRuns: Number(process.env['RUNS'] ?? runs),
         seed: Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31)),
       },
     );

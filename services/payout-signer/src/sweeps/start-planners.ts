@@ -16,7 +16,7 @@ import { createClockReader } from '../wallet/watch-clocks.ts';
 import { planRound } from './plan-round.ts';
 import type { PlannerDeps } from './planner-deps.ts';
 import { createSweepStore } from './store/create-store.ts';
-import { sweepChainOfNonces, sweepChainOfTimes } from './sweep-chain.ts';
+import { nonceSweepChain, expiringSweepChain } from './sweep-chain.ts';
 import type { RoundMemory } from './next-page.ts';
 
 export interface PlannersDeps {
@@ -66,8 +66,8 @@ function planningOf(deps: PlannersDeps, paying: PayingNetwork): readonly Loop[] 
     store: createSweepStore(db, chain, { newId, nativeSymbol }),
     chain:
       paying.kind === 'NONCES'
-        ? sweepChainOfNonces(paying.sender)
-        : sweepChainOfTimes(paying.sender, sellers?.get(chain)),
+        ? nonceSweepChain(paying.sender)
+        : expiringSweepChain(paying.sender, sellers?.get(chain)),
     readClocks: createClockReader(db, chain, clock),
     isDepositAddress: (address, index) => keys.admitDeposit(family, index, address),
     observe,

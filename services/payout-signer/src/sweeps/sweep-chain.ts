@@ -37,7 +37,7 @@ export interface SweepEnergy {
   readonly seller: EnergySeller | undefined;
 }
 
-export function sweepChainOfNonces(
+export function nonceSweepChain(
   sender: Pick<WalletSender, 'currentPrices' | 'prepare' | 'balances'>,
 ): SweepChain {
   return {
@@ -53,7 +53,7 @@ export function sweepChainOfNonces(
   };
 }
 
-export function sweepChainOfTimes(
+export function expiringSweepChain(
   sender: Pick<ExpiringSender, 'workPrice' | 'prepare' | 'balances' | 'energy' | 'sponsorship'>,
   seller?: EnergySeller,
 ): SweepChain {

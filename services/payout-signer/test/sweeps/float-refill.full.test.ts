@@ -10,7 +10,7 @@ import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import { newId } from '@opentill/runtime/ids';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { planRound } from '../../src/sweeps/plan-round.ts';
-import { sweepChainOfNonces } from '../../src/sweeps/sweep-chain.ts';
+import { nonceSweepChain } from '../../src/sweeps/sweep-chain.ts';
 import { createSweepStore } from '../../src/sweeps/store/create-store.ts';
 import { CHAIN } from '../nonce/signer-world.ts';
 import { COLD, sweepTermsOf } from './sweep-policy.ts';
@@ -147,7 +147,7 @@ async function planOnce(): Promise<void> {
     gasReserveBaseUnits: 0n,
     energyWaitMs: 0,
     store: createSweepStore(db.kysely, CHAIN, { newId, nativeSymbol: 'ETH' }),
-    chain: sweepChainOfNonces(atOnePrice(signer.newSender())),
+    chain: nonceSweepChain(atOnePrice(signer.newSender())),
     isDepositAddress: () => true,
     observe: { planned: nothing, stepped: nothing, ordered: nothing },
     readClocks: () => Promise.resolve(undefined),

@@ -4,7 +4,7 @@ import { evmFamily } from '@opentill/chain-evm/family';
 import { openDatabase } from '@opentill/db/database';
 import { newId } from '@opentill/runtime/ids';
 import { planRound } from '../../src/sweeps/plan-round.ts';
-import { sweepChainOfNonces } from '../../src/sweeps/sweep-chain.ts';
+import { nonceSweepChain } from '../../src/sweeps/sweep-chain.ts';
 import { createSweepStore } from '../../src/sweeps/store/create-store.ts';
 import { CHAIN } from '../nonce/signer-world.ts';
 import { findSweepProblems } from './check-sweeps.ts';
@@ -40,7 +40,7 @@ async function startPlanner(name: string) {
     gasReserveBaseUnits: 0n,
     energyWaitMs: 0,
     store: createSweepStore(db.kysely, CHAIN, { newId, nativeSymbol: 'ETH' }),
-    chain: sweepChainOfNonces(signer.newSender()),
+    chain: nonceSweepChain(signer.newSender()),
     isDepositAddress: () => true,
     observe: { planned: nothing, stepped: nothing, ordered: nothing },
     readClocks: () => Promise.resolve(undefined),
