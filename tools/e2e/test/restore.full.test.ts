@@ -364,7 +364,7 @@ it('restores a gateway lost under load without reusing addresses or paying twice
   console.info(
     `${addressesEver.length} addresses, ${promised.size} payouts; ${report.split('\n').length} lines of report`,
   );
-}, 600_000);
+}, 1_800_000);
 
 async function dropDatabase(databaseUrl: string): Promise<void> {
   const url = new URL(databaseUrl);

@@ -87,7 +87,6 @@ async function stakeMuch(): Promise<void> {
     'the coin is booked',
     async () =>
       (await runOpentill(under.gateway, ['reconcile', '--chain', 'TRON_TEST', '--book-gas'])).code === 0,
-    60_000,
   );
 }
 
@@ -171,7 +170,7 @@ test.each(CASES)(
 
     // The operator's run does not wait for the minimum age of deposits.
     await opentill('sweep', 'run', '--chain', chain, '--reason', 'the test');
-    await waitUntil('sweeps begin', async () => (await countSweeps(chain, 'OPEN')) > 0, 60_000);
+    await waitUntil('sweeps begin', async () => (await countSweeps(chain, 'OPEN')) > 0);
     expect(await opentill('sweep', 'list', '--chain', chain)).toContain(chain);
     const runs = setInterval(() => {
       void opentill('sweep', 'run', '--chain', chain, '--reason', 'the rest').catch(() => undefined);
@@ -201,7 +200,7 @@ test.each(CASES)(
         const { transaction } = data;
         return notifyType === 'COLLECT_SUCCESS' && transaction?.chain === chain;
       });
-    await waitUntil('all callbacks arrive', () => Promise.resolve(collects().length >= count), 60_000);
+    await waitUntil('all callbacks arrive', () => Promise.resolve(collects().length >= count));
     const reported = new Map(collects().map(({ nonce, data }) => [nonce, data as unknown as Collected]));
     expect(reported.size).toBe(count);
     // One transaction per address with the paid amount, without a fee for the merchant.

@@ -65,17 +65,15 @@ async function listed(
     });
 }
 async function theOne(collection: OrderAnswer, reason: string): Promise<string> {
-  await waitUntil(
-    `${collection.orderId} has ${reason}`,
-    async () => (await listed(collection)).some((one) => one.reason === reason),
-    60_000,
+  await waitUntil(`${collection.orderId} has ${reason}`, async () =>
+    (await listed(collection)).some((one) => one.reason === reason),
   );
   return (await listed(collection)).find((one) => one.reason === reason)!.id;
 }
 
 const statusOf = async ({ orderId }: OrderAnswer) => (await under.merchant.status(orderId)).data;
 const untilStatus = (collection: OrderAnswer, status: string) =>
-  waitUntil(`it is ${status}`, async () => (await statusOf(collection))?.status === status, 60_000);
+  waitUntil(`it is ${status}`, async () => (await statusOf(collection))?.status === status);
 
 type Devnet = Pick<ChainUnderTest, 'balance'>;
 
@@ -171,7 +169,6 @@ it('lists, accepts, refunds and sweeps every kind of unmatched deposit', async (
   await waitUntil(
     'both refunds arrive',
     async () => (await eth.balance('USDT', payer)) > 0n && (await eth.balance('USDT', other)) > 0n,
-    60_000,
   );
   expect([await eth.balance('USDT', payer), await eth.balance('USDT', other)]).toEqual([
     eth.baseUnits('USDT', '12.5'),
@@ -193,7 +190,7 @@ it('lists, accepts, refunds and sweeps every kind of unmatched deposit', async (
   );
   const keys = ['--key-file', approverKeyFile, '--passphrase-file', approverPassphraseFile];
   await done('payout', 'approve', refundPk, '--yes', ...keys);
-  await waitUntil('the refund arrives', async () => (await bsc.balance('USDT', onBsc)) > 0n, 60_000);
+  await waitUntil('the refund arrives', async () => (await bsc.balance('USDT', onBsc)) > 0n);
   expect(await bsc.balance('USDT', onBsc)).toBe(bsc.baseUnits('USDT', '90'));
 
   // Dust stays in the list until an operator accepts or refunds it.
@@ -234,7 +231,7 @@ async function expectAllExplained(): Promise<void> {
     },
     60_000,
   );
-  await waitUntil('reconcile succeeds', async () => (await opentill('reconcile')).code === 0, 60_000);
+  await waitUntil('reconcile succeeds', async () => (await opentill('reconcile')).code === 0);
   expect(await under.findProblems()).toEqual([]);
 }
 
@@ -308,13 +305,11 @@ it('accepts, refunds and sweeps unmatched deposits on TRON, unless sweeps are pa
   };
   await done('sweep', 'pause', '--chain', chain, '--reason', 'look first');
   await done('sweep', 'run', '--chain', chain, '--reason', 'the test');
-  await waitUntil(
-    'the plan shows three paused sweeps',
-    async () => /3 to begin .*PAUSED by .*look first/.test(await plan()),
-    60_000,
+  await waitUntil('the plan shows three paused sweeps', async () =>
+    /3 to begin .*PAUSED by .*look first/.test(await plan()),
   );
   const shown = await plan();
-  await waitUntil('the planner runs again', async () => (await plan()) !== shown, 60_000);
+  await waitUntil('the planner runs again', async () => (await plan()) !== shown);
   expect(await sweeps()).toBe(0);
   await done('sweep', 'resume', '--chain', chain, '--reason', 'looked');
   const cold = async () => [await tron.balance('USDT', TRON_COLD), await tron.balance('USDC', TRON_COLD)];
