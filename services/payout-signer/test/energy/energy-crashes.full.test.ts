@@ -5,6 +5,7 @@ import { createCrashPoints, type CrashPoints } from '@opentill/testkit/crash-poi
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { seededRandom } from '@opentill/testkit/seeded-random';
 import type { EnergySeller } from '../../src/energy/energy-seller.ts';
+import { endLeases } from '../world/end-leases.ts';
 import { requireProgress } from '../world/require-progress.ts';
 import { CHAIN, createTronSweepWorld, ONE_TRX, type TronSweepWorld } from './tron-sweep-world.ts';
 
@@ -78,7 +79,7 @@ async function startLife(): Promise<Life> {
   const runner = await world.start({
     sweep: { stake: true, rent: true },
     wrapPool: points.wrapPool,
-    leaseTtlMs: 400,
+    leaseTtlMs: 10_000,
     energyWaitMs: 4_000,
     sender: (sender) => mortal(sender, points),
     seller: (seller) => mortalSeller(seller, points),
@@ -94,6 +95,7 @@ async function restartCrashed(lives: Life[]): Promise<void> {
     const step = points.steps.at(-1) ?? 'unknown';
     diedAt.set(step, (diedAt.get(step) ?? 0) + 1);
     await runner.stop();
+    await endLeases(world.admin);
     lives[place] = await startLife();
   }
 }

@@ -6,6 +6,7 @@ import type { OrderRow } from '@opentill/testkit/scenario';
 import { seededRandom } from '@opentill/testkit/seeded-random';
 import { checkChain } from './check-tron-chain.ts';
 import { createTronWorld, ONE_TRX, type RunningDriver, type TronWorld } from './tron-world.ts';
+import { endLeases } from '../world/end-leases.ts';
 import { requireProgress } from '../world/require-progress.ts';
 
 const SEED = Number(process.env['SEED'] ?? 20_261_121);
@@ -50,7 +51,7 @@ test(`pays exactly once with two replicas that crash at every step (seed ${SEED}
     if (fault === 'lose') counts.lost += 1;
     const runner = await world.start({
       name,
-      leaseTtlMs: 250,
+      leaseTtlMs: 10_000,
       wrapPool: points.wrapPool,
       sender: (sender) => wrapSender(sender, points),
     });
@@ -61,6 +62,7 @@ test(`pays exactly once with two replicas that crash at every step (seed ${SEED}
     diedAt.set(name, (diedAt.get(name) ?? 0) + 1);
     counts.crashes += 1;
     await life.runner.stop();
+    await endLeases(world.admin);
   }
   async function disturbChain(): Promise<void> {
     const { control } = world.devnet;

@@ -6,6 +6,7 @@ import type { OrderRow } from '@opentill/testkit/scenario';
 import { seededRandom } from '@opentill/testkit/seeded-random';
 import { checkSuiChain } from './check-sui-chain.ts';
 import { COLD, createSuiWorld, ONE_SUI, ONE_USDC, type RunningSigner, type SuiWorld } from './sui-world.ts';
+import { endLeases } from '../world/end-leases.ts';
 import { requireProgress } from '../world/require-progress.ts';
 
 // Two signers pay and sweep on SUI and crash at any SQL statement and any call to the chain. Nodes reject everything
@@ -55,7 +56,7 @@ test(`pays and sweeps exactly once with two replicas that crash (seed ${SEED})`,
     if (counts.crashes < CRASHES)
       points.crashAt(1 + Math.floor(random() * LIFE_MAX), random() < 0.85 ? 'crash' : 'lose');
     const runner = await world.start({
-      leaseTtlMs: 300,
+      leaseTtlMs: 10_000,
       sweep: {},
       wrapPool: points.wrapPool,
       sender: (sender) => wrapSender(sender, points),
@@ -120,6 +121,7 @@ test(`pays and sweeps exactly once with two replicas that crash (seed ${SEED})`,
       diedAt.set(step, (diedAt.get(step) ?? 0) + 1);
       counts.crashes += 1;
       await life.runner.stop();
+      await endLeases(world.admin);
       replicas[place] = await startLife();
     }
     await disturbChain();

@@ -7,6 +7,7 @@ import { createCrashPoints, type CrashPoints } from '@opentill/testkit/crash-poi
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { seededRandom } from '@opentill/testkit/seeded-random';
 import { CHAIN } from '../nonce/signer-world.ts';
+import { endLeases } from '../world/end-leases.ts';
 import { requireProgress } from '../world/require-progress.ts';
 import { COLD, createSweepWorld, type SweepWorld } from './sweep-world.ts';
 
@@ -70,7 +71,7 @@ async function startLife(): Promise<Life> {
   const points = createCrashPoints();
   const runner = await world.start({
     wrapPool: points.wrapPool,
-    leaseTtlMs: 400,
+    leaseTtlMs: 10_000,
     sender: (sender) => mortal(sender, points),
   });
   if (counts.crashes < CRASHES) points.crashAt(20 + Math.floor(random() * LIFE_MAX));
@@ -84,6 +85,7 @@ async function restartCrashed(lives: Life[]): Promise<void> {
     const step = points.steps.at(-1) ?? 'unknown';
     diedAt.set(step, (diedAt.get(step) ?? 0) + 1);
     await runner.stop();
+    await endLeases(world.admin);
     lives[place] = await startLife();
   }
 }
