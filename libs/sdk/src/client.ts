@@ -35,7 +35,7 @@ export interface CallOptions {
 
 /** An order is created once per `orderId`, so every call may be repeated. All methods throw OpentillError. */
 export interface Opentill {
-  /** The same id with the same fields returns the same order and address. */
+  /** The same id with the same fields returns the same order and address; with `status` if the order has ended. */
   createCollection(fields: CollectionFields, options?: CallOptions): Promise<CreatedOrder>;
   /** `UNPROCESSABLE`: the hot wallet's balance is too low. */
   createPayout(fields: PayoutFields, options?: CallOptions): Promise<CreatedOrder>;

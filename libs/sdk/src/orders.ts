@@ -51,6 +51,8 @@ export interface CreatedOrder {
   /** Unix seconds. */
   readonly expiredTime: number;
   readonly paymentUrl: string | null;
+  /** Only when the call repeats an order that has ended: do not show its address, use a new `orderId`. */
+  readonly status?: 'SUCCESS' | 'EXPIRED' | 'FAILED';
 }
 
 export interface Transaction {

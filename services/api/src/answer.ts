@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { API_ERRORS, type ApiErrorCode } from '@opentill/contracts/http/api-errors';
+import { API_ERRORS, DETAIL_CHARACTERS_MAX, type ApiErrorCode } from '@opentill/contracts/http/api-errors';
 import { isDatabaseUnavailable } from '@opentill/db/database';
 import { GatewayError } from '@opentill/domain/gateway-error';
 
@@ -19,8 +19,9 @@ export function success(data: unknown): Answer {
   return { status: 200, body: envelope(200, 'success', data) };
 }
 
-function envelope(code: number, msg: string, data: unknown): string {
-  return JSON.stringify({ code, msg, data });
+/** An undefined `detail` is left out. */
+function envelope(code: number, msg: string, data: unknown, detail?: string): string {
+  return JSON.stringify({ code, msg, data, detail });
 }
 
 const REFUSALS = Object.fromEntries(
@@ -30,13 +31,16 @@ const REFUSALS = Object.fromEntries(
   ]),
 ) as unknown as Readonly<Record<ApiErrorCode, Answer>>;
 
-/** Response for an error code; always the same object. */
-export function refusal(code: ApiErrorCode): Answer {
-  return REFUSALS[code];
+/** Response for an error code. Without a detail it is always the same object. */
+export function refusal(code: ApiErrorCode, detail?: string): Answer {
+  if (detail === undefined) return REFUSALS[code];
+  const { status, msg } = API_ERRORS[code];
+  return refusalWithText(status, msg, detail);
 }
 
-export function refusalWithText(status: number, msg: string): Answer {
-  return { status, body: envelope(status, msg, null) };
+/** @param detail cut to the length that the OpenAPI document promises */
+export function refusalWithText(status: number, msg: string, detail?: string): Answer {
+  return { status, body: envelope(status, msg, null, detail?.slice(0, DETAIL_CHARACTERS_MAX)) };
 }
 
 export function tooManyRequests(

@@ -1,5 +1,6 @@
 import type { Address, AddressCodec } from '@opentill/chain/address-codec';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { networkKindOf } from '@opentill/contracts/network-kind';
 import type { Database } from '@opentill/db/database';
 import { isDatabaseUnavailable } from '@opentill/db/database';
 import type { Family } from '@opentill/domain/chains';
@@ -169,6 +170,7 @@ function createParts(deps: ApiDeps): Omit<RouterDeps, 'readiness'> {
     chains: createChainReadiness(store),
     timestampWindowSeconds: settings.timestampWindowSeconds,
     unnamedFailuresMax: settings.unnamedFailuresMax,
+    explainSignatures: networkKindOf(deps.networks) === 'test',
     checkoutBaseUrl: settings.checkoutBaseUrl,
     hotWallets: new Map(
       Object.entries(deps.publicKeys.families).map(([name, keys]) => [name, keys.hotWallets]),

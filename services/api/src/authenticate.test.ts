@@ -28,6 +28,7 @@ function depsWithout(limited: string): AuthenticateDeps {
     observe: { signatureAccepted: () => undefined },
     timestampWindowSeconds: 300,
     unnamedFailuresMax: 10,
+    explainSignatures: false,
   };
 }
 const SLOW_DOWN = { status: 429, headers: { 'Retry-After': '7' } };

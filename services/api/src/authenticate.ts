@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { ApiErrorCode } from '@opentill/contracts/http/api-errors';
-import { createDataForms } from '@opentill/contracts/signing/data-forms';
+import { createDataForms, type DataForms } from '@opentill/contracts/signing/data-forms';
 import {
   asNumberLexeme,
   asObject,
@@ -9,7 +8,7 @@ import {
   readMember,
   type JsonObject,
 } from '@opentill/contracts/signing/json-value';
-import type { JsonDocument } from '@opentill/contracts/signing/json-document';
+import { findMember, type JsonDocument } from '@opentill/contracts/signing/json-document';
 import { tokenizeJson } from '@opentill/contracts/signing/tokenize-json';
 import {
   verifyDataSignature,
@@ -20,8 +19,19 @@ import {
 import type { Clock } from '@opentill/runtime/clock';
 import { refusal, tooManyRequests, type Answer } from './answer.ts';
 import type { Exchange } from './exchange.ts';
+import {
+  explainData,
+  explainDataSignature,
+  explainExpired,
+  explainMissingSign,
+  explainNonce,
+  explainOrderIdSignature,
+  explainSignForm,
+  explainTimestamp,
+} from './explain/explain-envelope.ts';
 import type { Merchant, MerchantBook } from './merchant-book.ts';
 import type { Observe } from './observe.ts';
+import type { Problem } from './problem.ts';
 import {
   ORDERS_PER_ADDRESS,
   REFUSED_SIGNATURE_LIMIT,
@@ -40,6 +50,8 @@ export interface AuthenticateDeps {
   readonly timestampWindowSeconds: number;
   /** Wrong signatures of a client address per minute before its requests must name their merchant. */
   readonly unnamedFailuresMax: number;
+  /** Describe the checked bytes of a wrong signature. False on main networks. */
+  readonly explainSignatures: boolean;
 }
 
 /** A POST with a valid signature and time. Its nonce is not spent yet. */
@@ -78,19 +90,28 @@ export async function authenticatePost(
   if (wait > 0) return tooManyRequests(wait);
   const body = await readBody(request);
   if (body === undefined) return undefined;
-  if (typeof body === 'string') return refusal(body);
-  const shape = readShape(tokenizeJson(body));
-  if (shape === 'SIGN_BLANK') return refuseSignature(deps, exchange, shape);
-  if (typeof shape === 'string') return refusal(shape);
+  if ('code' in body) return refusal(body.code, body.detail);
+  if (body.length === 0) return refusal('BODY_NOT_JSON', 'body: is empty; send a JSON object');
+  const shape = readShape(tokenizeJson(body), nowSecondsOf(deps));
+  if ('code' in shape) {
+    const { code, detail } = shape;
+    return code === 'SIGN_BLANK' ? refuseSignature(deps, exchange, code, detail) : refusal(code, detail);
+  }
 
-  const signer = await findSigner(deps, request, exchange, { verify: verifierOf(shape, path) });
+  const forms = createDataForms(shape.document);
+  const signer = await findSigner(deps, request, exchange, {
+    verify: verifierOf(shape, forms, path),
+    sign: shape.sign,
+    explain: () => explainDataSignature(forms, shape, path),
+  });
   if ('status' in signer) return signer;
   const { merchant, form } = signer;
   deps.observe.signatureAccepted(merchant.merchantId, form);
 
-  const nowSeconds = Math.floor(deps.clock.now().getTime() / 1000);
-  if (Math.abs(nowSeconds - shape.timestamp.seconds) > deps.timestampWindowSeconds) {
-    return refusal('TIMESTAMP_EXPIRED');
+  const nowSeconds = nowSecondsOf(deps);
+  const { seconds } = shape.timestamp;
+  if (Math.abs(nowSeconds - seconds) > deps.timestampWindowSeconds) {
+    return refusal('TIMESTAMP_EXPIRED', explainExpired(seconds, nowSeconds, deps.timestampWindowSeconds));
   }
   const own = merchants.limitOf(merchant, endpoint);
   const merchantWait = await limits.take(`merchant:${endpoint}`, merchant.merchantId, own);
@@ -100,6 +121,9 @@ export async function authenticatePost(
   const { document, data, nonce } = shape;
   return { merchant, document, data, nonce: { merchantId: merchant.merchantId, nonce, expiresAt } };
 }
+
+export const SIGN_OF_QUERY_MISSING =
+  'sign: is missing in the query; write the hex HMAC-SHA256 of the orderId';
 
 /** Signature in a GET's query. A payment link's signature names its merchant: `<hex>.<merchantId>`. */
 const ORDER_SIGNATURE = /^(?<hex>[0-9A-Fa-f]{64})(?:\.(?<merchantId>[A-Za-z0-9_-]{1,64}))?$/;
@@ -124,16 +148,18 @@ export async function authenticateOrderId(
     if (wait > 0) return tooManyRequests(wait);
   }
   if (asked.sign === undefined || asked.sign.trim() === '')
-    return refuseSignature(deps, exchange, 'SIGN_BLANK');
+    return refuseSignature(deps, exchange, 'SIGN_BLANK', SIGN_OF_QUERY_MISSING);
   const { hex, merchantId: hint } = ORDER_SIGNATURE.exec(asked.sign)?.groups ?? {};
-  if (hex === undefined) return refuseSignature(deps, exchange, 'SIGN_WRONG');
+  if (hex === undefined) return refuseSignature(deps, exchange, 'SIGN_WRONG', explainSignForm(asked.sign));
   const verify: Verify = ({ token }) => {
     const signature = { token, orderId, sign: hex };
     const isOrderId = verifyOrderIdSignature(signature);
     const isLink = opensTo === 'customer' && verifyPaymentLinkSignature(signature);
     return isOrderId || isLink ? 'order-id' : undefined;
   };
-  const signer = await findSigner(deps, request, exchange, { verify, hint });
+  const isRefusedLink = opensTo === 'merchant' && hint !== undefined;
+  const explain = () => explainOrderIdSignature(orderId, isRefusedLink);
+  const signer = await findSigner(deps, request, exchange, { verify, hint, sign: hex, explain });
   return 'status' in signer ? signer : signer.merchant;
 }
 
@@ -147,8 +173,7 @@ function countAddress({ limits, merchants }: AuthenticateDeps, { clientAddress }
  * Returns a function that verifies the request with a merchant's token and gives the matching form. The forms are
  * computed once for all merchants.
  */
-function verifierOf({ document, sign, timestamp, nonce }: Shape, path: string): Verify {
-  const forms = createDataForms(document);
+function verifierOf({ sign, timestamp, nonce }: Shape, forms: DataForms, path: string): Verify {
   return ({ token, signVersion }) => {
     const byVersion = {
       1: () => verifyDataSignature({ forms, token, sign }),
@@ -167,6 +192,14 @@ interface Signer {
   readonly form: string;
 }
 
+interface AskedSignature {
+  readonly verify: Verify;
+  readonly sign: string;
+  readonly hint?: string | undefined;
+  /** Detail of a wrong signature; the same for every merchant, known or not. */
+  readonly explain: () => string;
+}
+
 /**
  * Finds the merchant whose token verifies: the named one, or one of a bounded number. After a miss, changed merchants
  * are read and tried again. Precedence of names: base URL, header, hint in a payment link.
@@ -175,7 +208,7 @@ async function findSigner(
   deps: AuthenticateDeps,
   request: IncomingMessage,
   exchange: Exchange,
-  { verify, hint }: { readonly verify: Verify; readonly hint?: string | undefined },
+  { verify, sign, hint, explain }: AskedSignature,
 ): Promise<Signer | Answer> {
   const { merchants, limits } = deps;
   if (!merchants.loaded) await merchants.refresh();
@@ -194,7 +227,8 @@ async function findSigner(
   }
   if (found === undefined) {
     if (isGuess) await limits.take('address:unnamed', exchange.clientAddress, failures);
-    return refuseSignature(deps, exchange, 'SIGN_WRONG');
+    const detail = explainSignForm(sign) ?? (deps.explainSignatures ? explain() : undefined);
+    return refuseSignature(deps, exchange, 'SIGN_WRONG', detail);
   }
   exchange.merchantId = found.merchant.merchantId;
   return found;
@@ -208,9 +242,10 @@ export async function refuseSignature(
   deps: Pick<AuthenticateDeps, 'limits'>,
   exchange: Exchange,
   code: 'SIGN_WRONG' | 'SIGN_BLANK',
+  detail: string | undefined,
 ): Promise<Answer> {
   const wait = await deps.limits.take('refused', exchange.clientAddress, REFUSED_SIGNATURE_LIMIT);
-  return wait > 0 ? tooManyRequests(wait) : refusal(code);
+  return wait > 0 ? tooManyRequests(wait) : refusal(code, detail);
 }
 
 function firstSigner(merchants: readonly Merchant[], verify: Verify): Signer | undefined {
@@ -221,16 +256,30 @@ function firstSigner(merchants: readonly Merchant[], verify: Verify): Signer | u
   return undefined;
 }
 
-function readShape(document: JsonDocument): Shape | ApiErrorCode {
-  const sign = asString(readMember(document, 'sign'));
-  if (sign === undefined || sign.trim() === '') return 'SIGN_BLANK';
+function readShape(document: JsonDocument, nowSeconds: number): Shape | Problem {
+  const signValue = readMember(document, 'sign');
+  const sign = asString(signValue);
+  if (sign === undefined || sign.trim() === '') {
+    const hasData = findMember(document, 'data') !== undefined;
+    return { code: 'SIGN_BLANK', detail: explainMissingSign(signValue, hasData) };
+  }
   const timestamp = readMember(document, 'timestamp');
   const seconds = asSafeInteger(timestamp);
   const literal = asNumberLexeme(timestamp);
-  if (seconds === undefined || literal === undefined) return 'TIMESTAMP_BLANK';
-  const nonce = asString(readMember(document, 'nonce'));
-  if (nonce === undefined || nonce.trim() === '' || !NONCE_GRAMMAR.test(nonce)) return 'NONCE_BLANK';
-  const data = asObject(readMember(document, 'data'));
-  if (data === undefined) return 'DATA_BLANK';
+  if (seconds === undefined || literal === undefined) {
+    return { code: 'TIMESTAMP_BLANK', detail: explainTimestamp(timestamp, nowSeconds) };
+  }
+  const nonceValue = readMember(document, 'nonce');
+  const nonce = asString(nonceValue);
+  if (nonce === undefined || nonce.trim() === '' || !NONCE_GRAMMAR.test(nonce)) {
+    return { code: 'NONCE_BLANK', detail: explainNonce(nonceValue) };
+  }
+  const dataValue = readMember(document, 'data');
+  const data = asObject(dataValue);
+  if (data === undefined) return { code: 'DATA_BLANK', detail: explainData(dataValue) };
   return { document, sign, timestamp: { literal, seconds }, nonce, data };
+}
+
+function nowSecondsOf({ clock }: Pick<AuthenticateDeps, 'clock'>): number {
+  return Math.floor(clock.now().getTime() / 1000);
 }

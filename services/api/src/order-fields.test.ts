@@ -4,8 +4,16 @@ import { asObject, readMember } from '@opentill/contracts/signing/json-value';
 import { tokenizeJson } from '@opentill/contracts/signing/tokenize-json';
 import { readCollectionFields, readPayoutFields, type FieldRules } from './order-fields.ts';
 
-const V3: FieldRules = { version: 'V3', allowHttpReturnUrl: false };
-const V2: FieldRules = { version: 'V2', allowHttpReturnUrl: false };
+const V3: FieldRules = {
+  version: 'V3',
+  allowHttpReturnUrl: false,
+  enabledChains: ['ETH_SEPOLIA', 'BSC_TEST'],
+};
+const V2: FieldRules = {
+  version: 'V2',
+  allowHttpReturnUrl: false,
+  enabledChains: ['ETH_SEPOLIA', 'BSC_TEST'],
+};
 
 /** Parses `data` with the api's tokenizer, which keeps number literals. */
 function data(text: string) {
@@ -43,41 +51,45 @@ describe('readCollectionFields', () => {
 
   it.each(['1e3', '1E3', '1.0e0', '-1', '-0', '0e5'])('rejects the amount literal %s', (literal) => {
     const text = `{"amount":${literal},"symbol":"U","chain":"BSC","orderId":"a"}`;
-    expect(readCollectionFields(data(text), V3)).toBe('AMOUNT_BLANK');
+    expect(readCollectionFields(data(text), V3)).toMatchObject({ code: 'AMOUNT_BLANK' });
   });
 
   it.each(['1e3', '1.0', '1.5'])('rejects the uid literal %s', (literal) => {
     const text = `{"amount":"1","symbol":"U","chain":"BSC","orderId":"a","uid":${literal}}`;
-    expect(readCollectionFields(data(text), V3)).toBe('UID_INVALID');
+    expect(readCollectionFields(data(text), V3)).toMatchObject({ code: 'UID_INVALID' });
   });
 
   it('recognises zero in every spelling of the amount and as uid', () => {
     for (const amount of ['0', '0.0', '000', '00.000000000000000000'])
-      expect(collection({ amount })).toBe('AMOUNT_ZERO');
-    for (const uid of ['0', 0]) expect(collection({ uid }, V2)).toBe('UID_ZERO');
+      expect(collection({ amount })).toMatchObject({ code: 'AMOUNT_ZERO' });
+    for (const uid of ['0', 0]) expect(collection({ uid }, V2)).toMatchObject({ code: 'UID_ZERO' });
     expect(collection({ uid: '00' }, V2)).toMatchObject({ uid: '00' });
   });
 
   it('requires uid for V2 and orderId for V3', () => {
-    expect(collection({ uid: null }, V2)).toBe('UID_BLANK');
-    expect(collection({ uid: '' }, V2)).toBe('UID_BLANK');
+    expect(collection({ uid: null }, V2)).toMatchObject({ code: 'UID_BLANK' });
+    expect(collection({ uid: '' }, V2)).toMatchObject({ code: 'UID_BLANK' });
     expect(collection({ orderId: null, uid: 'u' }, V2)).toMatchObject({ orderId: null, uid: 'u' });
-    expect(collection({ orderId: null })).toBe('ORDER_ID_BLANK');
+    expect(collection({ orderId: null })).toMatchObject({ code: 'ORDER_ID_BLANK' });
     expect(collection({ uid: null })).toMatchObject({ uid: null });
   });
 
   it('accepts http return URLs only where they are allowed', () => {
     const returnUrl = 'http://localhost:3011/back';
-    expect(collection({ returnUrl })).toBe('RETURN_URL_INVALID');
+    expect(collection({ returnUrl })).toMatchObject({ code: 'RETURN_URL_INVALID' });
     const local = collection({ returnUrl }, { ...V3, allowHttpReturnUrl: true });
     expect(local).toMatchObject({ returnUrl: new URL(returnUrl) });
-    expect(collection({ returnUrl: `https://shop.example/${'x'.repeat(2048)}` })).toBe('RETURN_URL_INVALID');
-    expect(collection({ returnUrl: 'https://shop.example/\tx' })).toBe('RETURN_URL_INVALID');
+    expect(collection({ returnUrl: `https://shop.example/${'x'.repeat(2048)}` })).toMatchObject({
+      code: 'RETURN_URL_INVALID',
+    });
+    expect(collection({ returnUrl: 'https://shop.example/\tx' })).toMatchObject({
+      code: 'RETURN_URL_INVALID',
+    });
   });
 
   it('limits a description by characters, not by code units', () => {
     expect(collection({ description: '😀'.repeat(120) })).toMatchObject({ description: '😀'.repeat(120) });
-    expect(collection({ description: '😀'.repeat(121) })).toBe('DESCRIPTION_INVALID');
+    expect(collection({ description: '😀'.repeat(121) })).toMatchObject({ code: 'DESCRIPTION_INVALID' });
     expect(collection({ description: '' })).toMatchObject({ description: null });
   });
 
@@ -101,7 +113,10 @@ describe('readCollectionFields', () => {
           } catch {
             return; // the tokenizer rejects duplicate keys and lone surrogates
           }
-          if (typeof read === 'string') return;
+          if ('code' in read) {
+            expect(read.detail ?? '').toMatch(/^[ -~]{0,600}$/);
+            return;
+          }
           expect(read.amount).toMatch(/^\d+(\.\d+)?$/);
           expect(read.uid).toMatch(/^[A-Za-z0-9_.:~@-]{1,64}$/);
           expect(read.orderId ?? 'made').toMatch(/^[A-Za-z0-9_.:~@-]{1,64}$/);
@@ -114,7 +129,7 @@ describe('readCollectionFields', () => {
 describe('readPayoutFields', () => {
   it('checks the receiver before uid and orderId', () => {
     const text = '{"amount":"1","symbol":"U","chain":"BSC","uid":"a b"}';
-    expect(readPayoutFields(data(text), V3)).toBe('RECEIVE_ADDRESS_BLANK');
+    expect(readPayoutFields(data(text), V3)).toMatchObject({ code: 'RECEIVE_ADDRESS_BLANK' });
     const right = '{"amount":"1","symbol":"U","chain":"BSC","orderId":"o","receiveAddress":"anything"}';
     expect(readPayoutFields(data(right), V3)).toEqual({
       amount: '1',

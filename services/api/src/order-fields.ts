@@ -1,4 +1,3 @@
-import type { ApiErrorCode } from '@opentill/contracts/http/api-errors';
 import {
   asNumberLexeme,
   asSafeInteger,
@@ -7,6 +6,18 @@ import {
 } from '@opentill/contracts/signing/json-value';
 import { isChain, type Chain } from '@opentill/domain/chains';
 import { isAmountText } from '@opentill/domain/money';
+import { isBlank, wrongType } from './explain/describe-value.ts';
+import {
+  explainAmount,
+  explainChain,
+  explainDescription,
+  explainExpiresIn,
+  explainName,
+  explainReturnUrl,
+  explainSymbol,
+  explainUid,
+} from './explain/explain-fields.ts';
+import type { Problem } from './problem.ts';
 
 /** Validated fields that collections and payouts share. Each field is checked by itself. */
 export interface OrderFields {
@@ -34,6 +45,8 @@ export interface FieldRules {
   readonly version: 'V2' | 'V3';
   /** Only the local profile allows http. */
   readonly allowHttpReturnUrl: boolean;
+  /** Listed in the detail of an unknown chain. */
+  readonly enabledChains: readonly Chain[];
 }
 
 const NAME_GRAMMAR = /^[A-Za-z0-9_.:~@-]{1,64}$/;
@@ -49,31 +62,51 @@ const EXPIRES_IN_MAX_SECONDS = 86_400;
  * Reads `data` of createCollection. Returns the first error in the order of docs/api.md section 3. Data with a receiver
  * is rejected as a payout's: version 1 signs only `data`, so one endpoint's data must not be valid for the other.
  */
-export function readCollectionFields(data: JsonObject, rules: FieldRules): CollectionFields | ApiErrorCode {
+export function readCollectionFields(data: JsonObject, rules: FieldRules): CollectionFields | Problem {
+  const detail = 'receiveAddress: belongs to createPayout; createCollection takes none';
   const order = readOrderFields(
     data,
     rules,
-    isBlank(data.get('receiveAddress')) ? undefined : 'RECEIVE_ADDRESS_WRONG',
+    isBlank(data.get('receiveAddress')) ? undefined : { code: 'RECEIVE_ADDRESS_WRONG', detail },
   );
-  if (typeof order === 'string') return order;
-  const returnUrl = readReturnUrl(data.get('returnUrl'), rules.allowHttpReturnUrl);
-  if (returnUrl === undefined) return 'RETURN_URL_INVALID';
+  if ('code' in order) return order;
+  return readCheckoutFields(data, order, rules.allowHttpReturnUrl);
+}
+
+function readCheckoutFields(
+  data: JsonObject,
+  order: OrderFields,
+  allowHttp: boolean,
+): CollectionFields | Problem {
+  const returnUrl = readReturnUrl(data.get('returnUrl'), allowHttp);
+  if (returnUrl === undefined) {
+    const detail = explainReturnUrl(data.get('returnUrl'), RETURN_URL_CHARACTERS);
+    return { code: 'RETURN_URL_INVALID', detail };
+  }
   const description = readDescription(data.get('description'));
-  if (description === undefined) return 'DESCRIPTION_INVALID';
+  if (description === undefined) {
+    const detail = explainDescription(data.get('description'), DESCRIPTION_CHARACTERS);
+    return { code: 'DESCRIPTION_INVALID', detail };
+  }
   const expiresInSeconds = readExpiresIn(data.get('expiresIn'));
-  if (expiresInSeconds === undefined) return 'EXPIRES_IN_INVALID';
+  if (expiresInSeconds === undefined) {
+    const detail = explainExpiresIn(data.get('expiresIn'), EXPIRES_IN_MIN_SECONDS, EXPIRES_IN_MAX_SECONDS);
+    return { code: 'EXPIRES_IN_INVALID', detail };
+  }
   return { ...order, returnUrl, description, expiresInSeconds };
 }
 
 /** Reads `data` of createPayout, like readCollectionFields. */
-export function readPayoutFields(data: JsonObject, rules: FieldRules): PayoutFields | ApiErrorCode {
-  const receiveAddress = readText(data.get('receiveAddress'));
+export function readPayoutFields(data: JsonObject, rules: FieldRules): PayoutFields | Problem {
+  const value = data.get('receiveAddress');
+  const receiveAddress = readText(value);
+  const explained = () => wrongType('receiveAddress', value, 'write the receiver of the payout as a string');
   const order = readOrderFields(
     data,
     rules,
-    receiveAddress === undefined ? 'RECEIVE_ADDRESS_BLANK' : undefined,
+    receiveAddress === undefined ? { code: 'RECEIVE_ADDRESS_BLANK', detail: explained() } : undefined,
   );
-  if (typeof order === 'string') return order;
+  if ('code' in order) return order;
   return { ...order, receiveAddress: receiveAddress ?? '' };
 }
 
@@ -81,23 +114,29 @@ export function readPayoutFields(data: JsonObject, rules: FieldRules): PayoutFie
 function readOrderFields(
   data: JsonObject,
   rules: FieldRules,
-  ofReceiver: ApiErrorCode | undefined,
-): OrderFields | ApiErrorCode {
+  ofReceiver: Problem | undefined,
+): OrderFields | Problem {
   const amount = readAmount(data.get('amount'));
-  if (amount === undefined) return 'AMOUNT_BLANK';
-  if (isZero(amount)) return 'AMOUNT_ZERO';
+  if (amount === undefined) return { code: 'AMOUNT_BLANK', detail: explainAmount(data.get('amount')) };
+  if (isZero(amount)) return { code: 'AMOUNT_ZERO' };
   const symbol = readText(data.get('symbol'));
-  if (symbol === undefined) return 'SYMBOL_BLANK';
+  if (symbol === undefined) return { code: 'SYMBOL_BLANK', detail: explainSymbol(data.get('symbol')) };
   const chain = data.get('chain');
-  if (!isChain(chain)) return 'CHAIN_BLANK';
+  if (!isChain(chain)) return { code: 'CHAIN_BLANK', detail: explainChain(chain, rules.enabledChains) };
   if (ofReceiver !== undefined) return ofReceiver;
   const uid = readUid(data.get('uid'));
-  if (uid === undefined) return 'UID_INVALID';
-  if (uid === null && rules.version === 'V2') return 'UID_BLANK';
-  if (uid === '0' || uid === '-0') return 'UID_ZERO';
+  if (uid === undefined) return { code: 'UID_INVALID', detail: explainUid(data.get('uid')) };
+  if (uid === null && rules.version === 'V2')
+    return { code: 'UID_BLANK', detail: explainName('uid', undefined) };
+  if (uid === '0' || uid === '-0') return { code: 'UID_ZERO' };
   const orderId = readName(data.get('orderId'));
-  if (orderId === undefined || orderId === '.' || orderId === '..') return 'ORDER_ID_INVALID'; // URL paths cannot contain them
-  if (orderId === null && rules.version === 'V3') return 'ORDER_ID_BLANK';
+  // URL paths cannot contain the ids `.` and `..`.
+  if (orderId === undefined || orderId === '.' || orderId === '..') {
+    return { code: 'ORDER_ID_INVALID', detail: explainName('orderId', data.get('orderId')) };
+  }
+  if (orderId === null && rules.version === 'V3') {
+    return { code: 'ORDER_ID_BLANK', detail: explainName('orderId', undefined) };
+  }
   return { amount, symbol, chain, uid, orderId };
 }
 
@@ -109,10 +148,6 @@ function readAmount(value: JsonValue | undefined): string | undefined {
 
 function isZero(amount: string): boolean {
   return /^[0.]+$/.test(amount);
-}
-
-function isBlank(value: JsonValue | undefined): boolean {
-  return value === undefined || value === null || (typeof value === 'string' && value.trim() === '');
 }
 
 function readText(value: JsonValue | undefined): string | undefined {

@@ -1,8 +1,14 @@
 import type { IncomingMessage } from 'node:http';
-import type { ApiErrorCode } from '@opentill/contracts/http/api-errors';
+import { quote } from './explain/describe-value.ts';
+import type { Problem } from './problem.ts';
 
 /** Maximum body size (docs/api.md section 1). */
 const BODY_LIMIT_BYTES = 64 * 1024;
+
+const TOO_LARGE: Problem = {
+  code: 'BODY_TOO_LARGE',
+  detail: `body: at most ${BODY_LIMIT_BYTES} bytes are accepted`,
+};
 
 const JSON_MEDIA_TYPE = /^application\/json[ \t]*(?:;|$)/i;
 
@@ -10,22 +16,27 @@ const JSON_MEDIA_TYPE = /^application\/json[ \t]*(?:;|$)/i;
  * Reads a request body: only `application/json`, not encoded, at most 64 KiB. Undefined when the client disconnected
  * before the end of the body.
  */
-export async function readBody(request: IncomingMessage): Promise<Buffer | ApiErrorCode | undefined> {
-  if (!JSON_MEDIA_TYPE.test(request.headers['content-type'] ?? ''))
-    return refuseBody(request, 'MEDIA_TYPE_UNSUPPORTED');
+export async function readBody(request: IncomingMessage): Promise<Buffer | Problem | undefined> {
+  const type = request.headers['content-type'];
+  if (!JSON_MEDIA_TYPE.test(type ?? '')) {
+    const problem = type === undefined ? 'is missing' : `is ${quote(type)}`;
+    const detail = `Content-Type: ${problem}; send application/json`;
+    return refuseBody(request, { code: 'MEDIA_TYPE_UNSUPPORTED', detail });
+  }
   const encoding = request.headers['content-encoding'];
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-    return refuseBody(request, 'MEDIA_TYPE_UNSUPPORTED');
+    const detail = `Content-Encoding: is ${quote(encoding)}; send the body uncompressed`;
+    return refuseBody(request, { code: 'MEDIA_TYPE_UNSUPPORTED', detail });
   }
   if (Number(request.headers['content-length'] ?? 0) > BODY_LIMIT_BYTES)
-    return refuseBody(request, 'BODY_TOO_LARGE');
+    return refuseBody(request, TOO_LARGE);
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
     let length = 0;
     request.on('data', (chunk: Buffer) => {
       length += chunk.length;
       if (length <= BODY_LIMIT_BYTES) chunks.push(chunk);
-      else resolve('BODY_TOO_LARGE');
+      else resolve(TOO_LARGE);
     });
     request.on('end', () =>
       resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)),
@@ -36,7 +47,7 @@ export async function readBody(request: IncomingMessage): Promise<Buffer | ApiEr
 }
 
 /** Drains the rest of the body, so that the client reads the response. */
-function refuseBody(request: IncomingMessage, code: ApiErrorCode): ApiErrorCode {
+function refuseBody(request: IncomingMessage, problem: Problem): Problem {
   request.resume();
-  return code;
+  return problem;
 }

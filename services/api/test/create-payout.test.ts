@@ -364,6 +364,7 @@ describe('repeated payouts', () => {
         code: 409,
         msg: `Duplicate of order ${String(first.data.orderId)}`,
         data: null,
+        detail: expect.stringContaining('to pay again, add a member to data'),
       });
     }
     api.advance(-100_000);

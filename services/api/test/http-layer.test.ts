@@ -75,7 +75,8 @@ describe('paths and methods', () => {
         const response = await fetch(api.url + path, { method });
         expect([path, method, response.status]).toEqual([path, method, 405]);
         expect(response.headers.get('allow')).toBe(allowed);
-        expect(await response.json()).toEqual({ code: 405, msg: 'Method not allowed', data: null });
+        const detail = `method: this path takes ${allowed}`;
+        expect(await response.json()).toEqual({ code: 405, msg: 'Method not allowed', data: null, detail });
       }
     }
   });

@@ -6,6 +6,8 @@ export interface AnswerEnvelope<Data> {
   readonly code: number;
   readonly msg: string;
   readonly data: Data | null;
+  /** Only of errors: field, problem, allowed values. */
+  readonly detail?: string;
 }
 
 /** `data` of createCollection and createPayout (docs/api.md section 4). */
@@ -20,6 +22,8 @@ export interface OrderAnswer {
   /** Unix seconds. */
   readonly expiredTime: number;
   readonly paymentUrl: string | null;
+  /** Only when a repeated request finds an order that has ended. */
+  readonly status?: 'SUCCESS' | 'EXPIRED' | 'FAILED';
 }
 
 /** `data` of GET pay (docs/api.md section 4). */

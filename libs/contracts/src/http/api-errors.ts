@@ -1,3 +1,6 @@
+/** Maximum length of the envelope's `detail`. */
+export const DETAIL_CHARACTERS_MAX = 600;
+
 /** HTTP status and exact text: part of the contract of docs/api.md sections 1 to 4 and 9. */
 export const API_ERRORS = {
   /** Not UTF-8, not JSON, not an object, a duplicate key, too deep or too many values. */

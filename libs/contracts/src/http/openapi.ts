@@ -272,7 +272,7 @@ export const OPENAPI_DOCUMENT = {
     title: 'Opentill merchant API',
     version: '1.0.0',
     description:
-      'Every response is `{"code","msg","data"}` in that order, with the HTTP status equal to `code`; `data` is null on error. Requests are authenticated by a signature made with the merchant token, which is never sent. Each merchant has its own base URL, `/m/<merchantId>`: every path below `/v1` is also served there, and the prefix is not part of the signed text. Amounts are decimal strings. `X-Request-Id` of a response identifies it in the log.',
+      'Every response is `{"code","msg","data"}` in that order, with the HTTP status equal to `code`; `data` is null on error. An error may have a fourth member, `detail`, which says what to correct. Requests are authenticated by a signature made with the merchant token, which is never sent. Each merchant has its own base URL, `/m/<merchantId>`: every path below `/v1` is also served there, and the prefix is not part of the signed text. Amounts are decimal strings. `X-Request-Id` of a response identifies it in the log.',
     license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
   },
   servers: [

@@ -1,4 +1,5 @@
 import { CHAIN_VALUES } from '@opentill/domain/chains';
+import { ERROR_ENVELOPE } from './error-envelope.ts';
 
 /** JSON Schema 2020-12, as in OpenAPI 3.1. */
 export type JsonSchema = { readonly [keyword: string]: unknown };
@@ -72,7 +73,8 @@ const createCollectionData: JsonSchema = {
       type: ['string', 'null'],
       format: 'uri',
       maxLength: 2048,
-      description: "Return link of the checkout: https, with an origin on the merchant's list.",
+      description:
+        "Return link of the checkout: https, with an origin on the merchant's list, which the operator sets: `opentill merchant set <id> --return-origin`.",
     },
     description: { type: ['string', 'null'], maxLength: 120, description: 'Shown at checkout.' },
     expiresIn: {
@@ -145,7 +147,7 @@ const notifyOrder = object('The full state of an order; also `data` of every ord
   },
 });
 
-const createdOrder = object('An order as it was created.', {
+const newOrder = object('An order as it was created.', {
   address: text('Deposit address of a collection; hot wallet of a payout.'),
   amount: decimal('Requested amount.'),
   symbol: text('Token symbol.'),
@@ -159,6 +161,20 @@ const createdOrder = object('An order as it was created.', {
     description: 'Hosted checkout; null for a payout. Its `sign` ends with a dot and the merchant id.',
   }),
 });
+
+const createdOrder: JsonSchema = {
+  ...newOrder,
+  properties: {
+    ...(newOrder['properties'] as object),
+    status: {
+      type: 'string',
+      enum: ['SUCCESS', 'EXPIRED', 'FAILED'],
+      examples: [],
+      description:
+        'Only when the request repeats an order that has ended: do not show its address, use a new orderId.',
+    },
+  },
+};
 
 const payinOrder = object('A collection as the checkout page shows it.', {
   orderId,
@@ -291,16 +307,7 @@ export const API_SCHEMAS = {
   PayinOrder: payinOrder,
   PaymentOrderStatus: object('The compact status.', { status: orderStatus }),
   SupportedSymbol: supportedSymbol,
-  ErrorEnvelope: {
-    type: 'object',
-    description: 'Body of every error. The HTTP status equals `code`.',
-    required: ['code', 'msg', 'data'],
-    properties: {
-      code: { type: 'integer', minimum: 400, maximum: 599 },
-      msg: { type: 'string' },
-      data: { type: 'null' },
-    },
-  },
+  ErrorEnvelope: ERROR_ENVELOPE,
 } as const satisfies Readonly<Record<string, JsonSchema>>;
 
 export type ApiSchemaName = keyof typeof API_SCHEMAS;

@@ -40,6 +40,11 @@ const SAMPLES: Readonly<Record<string, unknown>> = {
   nonce: '01a1ff1d-9388-7120-8b00-38f63ebe8b78',
 };
 
+/** An empty list of examples marks a member that only exceptional answers have. */
+function isExceptional({ examples }: JsonSchema): boolean {
+  return Array.isArray(examples) && examples.length === 0;
+}
+
 /**
  * Example value for a schema.
  * @param schemas schemas that references name
@@ -55,10 +60,9 @@ export function sampleValue(
   if (only !== undefined) return only;
   if (typeof properties === 'object' && properties !== null)
     return Object.fromEntries(
-      Object.entries(properties as Readonly<Record<string, JsonSchema>>).map(([member, field]) => [
-        member,
-        sampleValue(field, schemas, member),
-      ]),
+      Object.entries(properties as Readonly<Record<string, JsonSchema>>)
+        .filter(([, field]) => !isExceptional(field))
+        .map(([member, field]) => [member, sampleValue(field, schemas, member)]),
     );
   if (name in SAMPLES) return SAMPLES[name];
   if (Array.isArray(examples)) return examples[0];

@@ -1,8 +1,10 @@
 import { parseAmount } from '@opentill/domain/money';
 import { refusalOf } from '../answer.ts';
+import { explainOrigin } from '../explain/explain-order.ts';
 import type { CollectionFields } from '../order-fields.ts';
 import type { CreationAttempt, OrderRequest } from './create-once.ts';
 import { creationOf, isInRange, newOrder } from './new-order.ts';
+import { outOfRange, tooManyDecimals, unsupported } from './reject-fields.ts';
 import type { OrderDeps } from './order-deps.ts';
 
 const BASIS_POINTS = 10_000n;
@@ -13,19 +15,20 @@ export async function createCollection(
 ): Promise<CreationAttempt> {
   const { merchant, fields } = request;
   const asset = deps.assets.find(fields.chain, fields.symbol);
-  if (asset === undefined) return 'SYMBOL_UNSUPPORTED';
+  if (asset === undefined) return unsupported(deps, fields);
   const amount = parseAmount(fields.amount, asset.decimals);
-  if (!amount.ok) return 'AMOUNT_TOO_MANY_DECIMALS';
-  if (!isInRange(amount.value, asset)) return 'AMOUNT_OUT_OF_RANGE';
+  if (!amount.ok) return tooManyDecimals(fields, asset);
+  if (!isInRange(amount.value, asset)) return outOfRange(fields, asset);
   if (fields.returnUrl !== null && !merchant.returnOrigins.includes(fields.returnUrl.origin)) {
-    return 'RETURN_URL_INVALID';
+    const detail = explainOrigin(fields.returnUrl, merchant.returnOrigins);
+    return { code: 'RETURN_URL_INVALID', detail };
   }
-  if (!(await deps.chains.isReady(asset.chain))) return 'CHAIN_NOT_READY';
+  if (!(await deps.chains.isReady(asset.chain))) return { code: 'CHAIN_NOT_READY' };
   const fresh = await deps.pool.take(asset.family).catch((error: unknown) => {
     if (refusalOf(error) === 'SERVICE_UNAVAILABLE') return undefined; // the pool has logged the cause
     throw error;
   });
-  if (fresh === undefined) return 'SERVICE_UNAVAILABLE';
+  if (fresh === undefined) return { code: 'SERVICE_UNAVAILABLE' };
 
   const tolerated = (amount.value * BigInt(merchant.underpaymentToleranceBps)) / BASIS_POINTS;
   const acceptedAmount = amount.value - tolerated;

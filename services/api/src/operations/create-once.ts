@@ -1,11 +1,13 @@
-import type { ApiErrorCode } from '@opentill/contracts/http/api-errors';
 import { API_ERRORS, duplicateOfOrderText } from '@opentill/contracts/http/api-errors';
+import type { OrderAnswer } from '@opentill/contracts/http/answers';
 import type { OrderType } from '@opentill/contracts/notify-order';
 import { refusal, refusalWithText, success, type Answer } from '../answer.ts';
+import { explainExisting } from '../explain/explain-order.ts';
 import type { Merchant } from '../merchant-book.ts';
 import type { OrderFields } from '../order-fields.ts';
-import type { CreatedOrder, CreationOutcome, NewOrder, SpentNonce } from '../store/create-orders.ts';
-import { isEqualOrder } from './is-equal-order.ts';
+import type { Problem } from '../problem.ts';
+import type { CreationOutcome, ExistingOrder, NewOrder, SpentNonce } from '../store/create-orders.ts';
+import { differences } from './differences.ts';
 import { toOrderAnswer } from './order-answer.ts';
 import type { OrderDeps } from './order-deps.ts';
 
@@ -22,7 +24,7 @@ export interface OrderRequest<
 }
 
 /** Result of an operation: the stored order, or the reason for the rejection. */
-export type CreationAttempt = ApiErrorCode | { readonly order: NewOrder; readonly result: CreationOutcome };
+export type CreationAttempt = Problem | { readonly order: NewOrder; readonly result: CreationOutcome };
 
 /**
  * Makes creating an order idempotent. At most one order exists per order id, or per signed data of a payout without an
@@ -35,7 +37,7 @@ export async function createOnce(
   create: () => Promise<CreationAttempt>,
 ): Promise<Answer> {
   const attempt = await create();
-  if (typeof attempt === 'string') return refuseUnlessCreated(deps, request, attempt);
+  if ('code' in attempt) return refuseUnlessCreated(deps, request, attempt);
   const { order, result } = attempt;
   switch (result.outcome) {
     case 'NONCE_USED':
@@ -56,17 +58,18 @@ export async function createOnce(
 export async function rejectAndSpendNonce(
   deps: Pick<OrderDeps, 'store'>,
   nonce: SpentNonce,
-  code: ApiErrorCode,
+  { code, detail }: Problem,
 ): Promise<Answer> {
-  return refusal((await deps.store.spendNonce(nonce)) ? code : 'NONCE_USED');
+  return (await deps.store.spendNonce(nonce)) ? refusal(code, detail) : refusal('NONCE_USED');
 }
 
 /** Rejects for a reason that may change (a limit, a disabled chain), unless the order already exists. */
 async function refuseUnlessCreated(
   deps: OrderDeps,
   request: OrderRequest,
-  code: ApiErrorCode,
+  problem: Problem,
 ): Promise<Answer> {
+  const { code, detail } = problem;
   const { merchant, nonce, fields, signedDataHash } = request;
   const { nonceUsed, existing } = await deps.store.findCreated({
     merchantId: merchant.merchantId,
@@ -76,20 +79,34 @@ async function refuseUnlessCreated(
   });
   if (nonceUsed) return refusal('NONCE_USED');
   if (existing === undefined) {
-    return API_ERRORS[code].status === 503 ? refusal(code) : rejectAndSpendNonce(deps, nonce, code);
+    return API_ERRORS[code].status === 503
+      ? refusal(code, detail)
+      : rejectAndSpendNonce(deps, nonce, problem);
   }
   return (await deps.store.spendNonce(nonce))
     ? answerExisting(deps, request, existing)
     : refusal('NONCE_USED');
 }
 
+const REPEATED_PAYOUT =
+  'orderId: is missing, so a payout with the same data is the same payout; to pay again, add a member to data';
+
 /**
  * Returns the order as first created for an equal request, else 409. A payout with the same signed data and without an
  * order id is a duplicate.
  */
-function answerExisting(deps: OrderDeps, request: OrderRequest, existing: CreatedOrder): Answer {
-  if (request.signedDataHash !== null) return refusalWithText(409, duplicateOfOrderText(existing.orderId));
+function answerExisting(deps: OrderDeps, request: OrderRequest, existing: ExistingOrder): Answer {
+  if (request.signedDataHash !== null) {
+    return refusalWithText(409, duplicateOfOrderText(existing.orderId), REPEATED_PAYOUT);
+  }
   const asked = { ...request.fields, orderType: request.orderType };
-  if (!isEqualOrder(existing, asked, deps.assets.parseAddress)) return refusal('ORDER_ID_EXISTS');
-  return success(toOrderAnswer(existing, request.merchant, deps));
+  const differing = differences(existing, asked, deps.assets.parseAddress);
+  if (differing.length > 0)
+    return refusal('ORDER_ID_EXISTS', explainExisting(existing, differing, deps.assets));
+  return success({ ...toOrderAnswer(existing, request.merchant, deps), ...endOf(existing) });
+}
+
+/** Status of an order that has ended. Its address must not be paid. */
+function endOf({ status }: ExistingOrder): Pick<OrderAnswer, 'status'> {
+  return status === 'EXPIRED' || status === 'SUCCESS' || status === 'FAILED' ? { status } : {};
 }

@@ -1,9 +1,21 @@
 import { newEvent } from '@opentill/db/outbox';
 import { parseAmount } from '@opentill/domain/money';
+import { explainReceiver } from '../explain/explain-order.ts';
 import type { PayoutFields } from '../order-fields.ts';
+import type { Problem } from '../problem.ts';
 import type { CreationAttempt, OrderRequest } from './create-once.ts';
 import { creationOf, isInRange, newOrder } from './new-order.ts';
+import { outOfRange, tooManyDecimals, unsupported } from './reject-fields.ts';
 import type { OrderDeps } from './order-deps.ts';
+
+const TOKEN_CONTRACT: Problem = {
+  code: 'RECEIVE_ADDRESS_WRONG',
+  detail: 'receiveAddress: is the contract of a token; money sent to it is lost',
+};
+const OWN_ADDRESS: Problem = {
+  code: 'RECEIVE_ADDRESS_WRONG',
+  detail: 'receiveAddress: is an address of this gateway',
+};
 
 export async function createPayout(
   deps: OrderDeps,
@@ -13,20 +25,28 @@ export async function createPayout(
   const asset = deps.assets.find(fields.chain, fields.symbol);
   const hotWallets = deps.hotWallets.get(asset?.family ?? '') ?? [];
   const [hotWallet] = hotWallets;
-  if (asset === undefined || hotWallet === undefined) return 'SYMBOL_UNSUPPORTED';
+  if (asset === undefined) return unsupported(deps, fields);
+  if (hotWallet === undefined) {
+    const detail = `chain: this gateway has no hot wallet on ${fields.chain}`;
+    return { code: 'SYMBOL_UNSUPPORTED', detail };
+  }
   const { family } = asset;
   const amount = parseAmount(fields.amount, asset.decimals);
-  if (!amount.ok) return 'AMOUNT_TOO_MANY_DECIMALS';
+  if (!amount.ok) return tooManyDecimals(fields, asset);
   const receiver = asset.codec.parse(fields.receiveAddress);
-  if (receiver === undefined || asset.isTokenContract(receiver)) return 'RECEIVE_ADDRESS_WRONG';
-  if (!isInRange(amount.value, asset)) return 'AMOUNT_OUT_OF_RANGE';
-  if (hotWallets.includes(receiver) || (await deps.store.isDepositAddress(family, receiver))) {
-    return 'RECEIVE_ADDRESS_WRONG';
+  if (receiver === undefined) {
+    const detail = explainReceiver(fields.receiveAddress, asset, deps.assets);
+    return { code: 'RECEIVE_ADDRESS_WRONG', detail };
   }
-  if (!(await deps.chains.isReady(asset.chain))) return 'CHAIN_NOT_READY';
+  if (asset.isTokenContract(receiver)) return TOKEN_CONTRACT;
+  if (!isInRange(amount.value, asset)) return outOfRange(fields, asset);
+  if (hotWallets.includes(receiver) || (await deps.store.isDepositAddress(family, receiver))) {
+    return OWN_ADDRESS;
+  }
+  if (!(await deps.chains.isReady(asset.chain))) return { code: 'CHAIN_NOT_READY' };
   if (!(await deps.chains.isHotWallet(family, hotWallet))) {
     deps.observe.hotWalletUnknown(family, hotWallet);
-    return 'CHAIN_NOT_READY';
+    return { code: 'CHAIN_NOT_READY' };
   }
 
   const order = newOrder(deps, request, asset, amount.value, {

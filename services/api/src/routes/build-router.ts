@@ -9,6 +9,7 @@ import express, {
 import helmet from 'helmet';
 import { refusal, refusalOf, send, type Answer } from '../answer.ts';
 import type { NewId } from '@opentill/runtime/ids';
+import { explainBody } from '../explain/explain-envelope.ts';
 import { exchangeOf, keepExchange } from '../exchange.ts';
 import type { Observe } from '../observe.ts';
 import { createClientAddress } from '../client-address.ts';
@@ -62,7 +63,8 @@ export function buildRouter(deps: RouterDeps): Express {
   get('/docs', () => docs);
   if (deps.readiness !== undefined) get('/readyz', deps.readiness);
 
-  app.use(answerWith(observe, 'not found', () => refusal('NOT_FOUND'), undefined));
+  const unknownPath = refusal('NOT_FOUND', 'path: is unknown; /docs lists all paths');
+  app.use(answerWith(observe, 'not found', () => unknownPath, undefined));
   app.use(answerRouterError(observe));
   return app;
 }
@@ -73,7 +75,8 @@ function routeAdders(router: IRouter, { observe, corsOrigins }: Pick<RouterDeps,
   const answering = (name: string, route: Route, errorPage?: ErrorPage): RequestHandler =>
     answerWith(observe, name, route, errorPage);
   const notAllowed = (allow: string): RequestHandler => {
-    const answer = { ...refusal('METHOD_NOT_ALLOWED'), headers: { Allow: allow } };
+    const detail = `method: this path takes ${allow}`;
+    const answer = { ...refusal('METHOD_NOT_ALLOWED', detail), headers: { Allow: allow } };
     return answering('method not allowed', () => answer);
   };
   const origins = allowOrigins(corsOrigins);
@@ -151,7 +154,7 @@ function answerWith(
     try {
       answer = await route(request, exchange);
     } catch (error) {
-      const refused = refusal(refusalOf(error));
+      const refused = refusal(refusalOf(error), explainBody(error));
       if (refused.status >= 500) observe.requestFailed(exchange, refused.status, error);
       answer = errorPage === undefined ? refused : errorPage(request, refused.status);
     }

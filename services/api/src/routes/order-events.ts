@@ -4,8 +4,8 @@ import { toPayinAnswer } from '../operations/order-answer.ts';
 import { ORDER_EVENTS_LIMIT } from '../rate-limits.ts';
 import type { OrderStreams, StreamedOrder } from '../order-streams.ts';
 import type { OrderRow } from '../store/read-orders.ts';
-import { authenticateOrderId, refuseSignature } from '../authenticate.ts';
-import { findOrder, type OrderRouteDeps, type Route } from './order-routes.ts';
+import { authenticateOrderId, refuseSignature, SIGN_OF_QUERY_MISSING } from '../authenticate.ts';
+import { findOrder, ORDER_ID_OF_QUERY_MISSING, type OrderRouteDeps, type Route } from './order-routes.ts';
 import { queryOf, singleParameter } from './query.ts';
 
 export interface OrderEventsDeps extends OrderRouteDeps {
@@ -21,9 +21,9 @@ export function orderEventsRoute(deps: OrderEventsDeps): Route {
   return async (request, exchange) => {
     const query = queryOf(request);
     const sign = singleParameter(query, 'sign');
-    if (sign === undefined) return refuseSignature(deps, exchange, 'SIGN_BLANK');
+    if (sign === undefined) return refuseSignature(deps, exchange, 'SIGN_BLANK', SIGN_OF_QUERY_MISSING);
     const orderId = singleParameter(query, 'orderId');
-    if (orderId === undefined) return refusal('ORDER_ID_BLANK');
+    if (orderId === undefined) return refusal('ORDER_ID_BLANK', ORDER_ID_OF_QUERY_MISSING);
     const merchant = await authenticateOrderId(deps, request, exchange, {
       orderId,
       sign,

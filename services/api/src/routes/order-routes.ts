@@ -1,5 +1,4 @@
 import type { Request } from 'express';
-import type { ApiErrorCode } from '@opentill/contracts/http/api-errors';
 import type { OrderType } from '@opentill/contracts/notify-order';
 import type { JsonObject } from '@opentill/contracts/signing/json-value';
 import { canonicalDataHash } from '@opentill/contracts/signing/verify-signature';
@@ -8,6 +7,7 @@ import {
   authenticateOrderId,
   authenticatePost,
   refuseSignature,
+  SIGN_OF_QUERY_MISSING,
   type AuthenticateDeps,
 } from '../authenticate.ts';
 import type { Exchange } from '../exchange.ts';
@@ -28,6 +28,7 @@ import {
   type FieldRules,
   type OrderFields,
 } from '../order-fields.ts';
+import type { Problem } from '../problem.ts';
 import type { LimitKind } from '../rate-limits.ts';
 import { queryOf, singleParameter } from './query.ts';
 
@@ -42,11 +43,17 @@ export interface OrderRouteDeps extends Omit<OrderDeps, 'observe'>, Authenticate
 export const CREATE_COLLECTION_PATH = '/v1/order/createCollection';
 export const CREATE_PAYOUT_PATH = '/v1/order/createPayout';
 
+export const ORDER_ID_OF_QUERY_MISSING = 'orderId: is missing in the query, or is there twice';
+
 /** Grammar of order ids. Other ids cannot exist and are not looked up. */
 const ORDER_ID_GRAMMAR = /^[A-Za-z0-9_.:~@-]{1,64}$/;
 
 function rulesFor(merchant: Merchant, deps: OrderRouteDeps): FieldRules {
-  return { version: merchant.version, allowHttpReturnUrl: deps.allowHttpReturnUrl };
+  return {
+    version: merchant.version,
+    allowHttpReturnUrl: deps.allowHttpReturnUrl,
+    enabledChains: deps.assets.enabledChains,
+  };
 }
 
 /**
@@ -61,7 +68,7 @@ interface OrderKind<Fields extends OrderFields> {
   readonly endpoint: 'createCollection' | 'createPayout';
   readonly path: string;
   readonly orderType: OrderType;
-  readonly read: (data: JsonObject, rules: FieldRules) => Fields | ApiErrorCode;
+  readonly read: (data: JsonObject, rules: FieldRules) => Fields | Problem;
   readonly create: (deps: OrderDeps, request: OrderRequest<Fields>) => Promise<CreationAttempt>;
 }
 
@@ -103,9 +110,9 @@ function createOrderRoute<Fields extends OrderFields>(deps: OrderRouteDeps, kind
     };
     const rules = rulesFor(merchant, deps);
     const fields = kind.read(data, rules);
-    if (typeof fields === 'string') {
+    if ('code' in fields) {
       const asked = kind.read(data, otherVersion(rules));
-      if (typeof asked === 'string') return rejectAndSpendNonce(deps, nonce, fields);
+      if ('code' in asked) return rejectAndSpendNonce(deps, nonce, fields);
       return createOnce(deps, requestOf(asked), () => Promise.resolve(fields));
     }
     if (fields.orderId !== null) exchange.orderId = fields.orderId;
@@ -170,9 +177,9 @@ async function readOrderQuery(
 ): Promise<{ readonly merchant: Merchant; readonly orderId: string } | Answer> {
   const query = queryOf(request);
   const sign = singleParameter(query, 'sign');
-  if (sign === undefined) return refuseSignature(deps, exchange, 'SIGN_BLANK');
+  if (sign === undefined) return refuseSignature(deps, exchange, 'SIGN_BLANK', SIGN_OF_QUERY_MISSING);
   const orderId = singleParameter(query, 'orderId');
-  if (orderId === undefined) return refusal('ORDER_ID_BLANK');
+  if (orderId === undefined) return refusal('ORDER_ID_BLANK', ORDER_ID_OF_QUERY_MISSING);
   const merchant = await authenticateOrderId(deps, request, exchange, { orderId, sign, opensTo: 'customer' });
   if ('status' in merchant) return merchant;
   exchange.orderId = orderId;

@@ -1,5 +1,6 @@
 import { isChain } from '@opentill/domain/chains';
 import { refusal, success, tooManyRequests } from '../answer.ts';
+import { explainChain } from '../explain/explain-fields.ts';
 import type { OrderRouteDeps, Route } from './order-routes.ts';
 import { queryOf, singleParameter } from './query.ts';
 
@@ -12,8 +13,10 @@ export function supportSymbolsRoute(deps: Pick<OrderRouteDeps, 'assets' | 'limit
     const query = queryOf(request);
     const chain = singleParameter(query, 'chain');
     const symbol = singleParameter(query, 'symbol');
-    if (query.getAll('chain').length > 1) return refusal('CHAIN_UNSUPPORTED');
-    if (chain !== undefined && !isChain(chain)) return refusal('CHAIN_UNSUPPORTED');
+    if (query.getAll('chain').length > 1) return refusal('CHAIN_UNSUPPORTED', 'chain: is there twice');
+    if (chain !== undefined && !isChain(chain)) {
+      return refusal('CHAIN_UNSUPPORTED', explainChain(chain, deps.assets.enabledChains));
+    }
     return success(
       deps.assets.list({
         ...(chain === undefined ? {} : { chain }),

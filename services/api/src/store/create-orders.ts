@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { OrderType } from '@opentill/contracts/notify-order';
+import type { OrderStatus, OrderType } from '@opentill/contracts/notify-order';
 import { isDatabaseUnavailable, type Db } from '@opentill/db/database';
 import type { OutboxEvent } from '@opentill/db/outbox';
 import type { Chain, Family } from '@opentill/domain/chains';
@@ -64,17 +64,23 @@ const CREATED = [
 /** An order as first created. Repeated requests are compared with it and answered from it. */
 export type CreatedOrder = Pick<NewOrder, (typeof CREATED)[number]>;
 
+export interface ExistingOrder extends CreatedOrder {
+  /** Now. */
+  readonly status: OrderStatus;
+}
+
 /** Outcome of a creation. INSUFFICIENT and DUPLICATE occur only for payouts. */
 export type CreationOutcome =
   | { readonly outcome: 'CREATED' | 'NONCE_USED' | 'INSUFFICIENT' }
-  | { readonly outcome: 'EXISTS' | 'DUPLICATE'; readonly existing: CreatedOrder };
+  | { readonly outcome: 'EXISTS' | 'DUPLICATE'; readonly existing: ExistingOrder };
 
-type OutcomeRow = CreatedOrder & Pick<CreationOutcome, 'outcome'>;
+type OutcomeRow = ExistingOrder & Pick<CreationOutcome, 'outcome'>;
 
 export const createdColumns = (row: string) =>
   sql.raw(CREATED.map((name) => `${row}.${snakeCase(name)} as "${name}"`).join(', '));
 const snakeCase = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-const FUNCTION_COLUMNS = createdColumns('(r.existing)');
+const existingColumns = (row: string) => sql`${createdColumns(row)}, ${sql.raw(row)}.status`;
+const FUNCTION_COLUMNS = existingColumns('(r.existing)');
 
 type NewCollection = Creation & { readonly derivationIndex: number };
 
@@ -132,11 +138,11 @@ export function creations(db: Db) {
       readonly orderId: string | null;
       readonly signedDataHash: string | null;
       readonly nonce: string;
-    }): Promise<{ readonly nonceUsed: boolean; readonly existing: CreatedOrder | undefined }> {
+    }): Promise<{ readonly nonceUsed: boolean; readonly existing: ExistingOrder | undefined }> {
       const { rows } = await sql<
-        { nonceUsed: boolean } & { [K in keyof CreatedOrder]: CreatedOrder[K] | null }
+        { nonceUsed: boolean } & { [K in keyof ExistingOrder]: ExistingOrder[K] | null }
       >`
-        select n.used as "nonceUsed", ${createdColumns('o')}
+        select n.used as "nonceUsed", ${existingColumns('o')}
         from (select exists (
           select from request_nonce where merchant_id = ${key.merchantId} and nonce = ${key.nonce}) as used) n
         left join orders o on o.merchant_id = ${key.merchantId}
@@ -145,7 +151,7 @@ export function creations(db: Db) {
       const row = rows[0];
       return {
         nonceUsed: row?.nonceUsed === true,
-        existing: row === undefined || row.orderId === null ? undefined : (row as CreatedOrder),
+        existing: row === undefined || row.orderId === null ? undefined : (row as ExistingOrder),
       };
     },
 

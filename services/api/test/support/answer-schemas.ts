@@ -45,7 +45,8 @@ export function expectDocumented(method: string, path: string, answer: WireAnswe
   expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
   expect(answer.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
   const body = JSON.parse(answer.text) as { code: unknown; data: unknown };
-  expect(Object.keys(body)).toEqual(['code', 'msg', 'data']);
+  const members = ['code', 'msg', 'data', ...('detail' in body ? ['detail'] : [])];
+  expect(Object.keys(body)).toEqual(members);
   expect(body.code).toBe(answer.status);
   if (answer.status !== 200) expect(body.data).toBeNull();
 

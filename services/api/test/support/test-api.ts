@@ -129,6 +129,7 @@ export interface Answered extends WireAnswer {
   // Tests assert its shape.
   // eslint-disable-next-line typescript/no-explicit-any
   readonly data: any;
+  readonly detail?: string;
 }
 
 export interface TestApiOptions extends Partial<ApiSettings> {
@@ -217,7 +218,10 @@ export async function startTestApi(
       !['/docs', '/openapi.json', '/readyz'].includes(pathname) && !pathname.startsWith('/checkout');
     if (method !== 'HEAD' && isData) {
       expectDocumented(method, pathname, answer);
-      return { ...answer, ...(JSON.parse(answer.text) as Pick<Answered, 'code' | 'msg' | 'data'>) };
+      return {
+        ...answer,
+        ...(JSON.parse(answer.text) as Pick<Answered, 'code' | 'msg' | 'data' | 'detail'>),
+      };
     }
     return { ...answer, code: answer.status, msg: '', data: undefined };
   }

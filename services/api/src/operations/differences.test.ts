@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { evmAddressCodec } from '@opentill/chain-evm/address';
 import type { CreatedOrder } from '../store/create-orders.ts';
-import { isEqualOrder } from './is-equal-order.ts';
+import { differences } from './differences.ts';
 
 const receiver = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8';
 const payout: CreatedOrder = {
@@ -27,10 +27,10 @@ const request = {
   orderId: 'a',
   receiveAddress: receiver,
 };
-const equal = (change: object, existing: CreatedOrder = payout) =>
-  isEqualOrder(existing, { ...request, ...change }, (_family, text) => evmAddressCodec.parse(text));
+const differing = (change: object, existing: CreatedOrder = payout) =>
+  differences(existing, { ...request, ...change }, (_family, text) => evmAddressCodec.parse(text));
 
-describe('isEqualOrder', () => {
+describe('differences', () => {
   it.each([
     [{}],
     [{ amount: '12.50' }],
@@ -39,28 +39,32 @@ describe('isEqualOrder', () => {
     [{ receiveAddress: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8' }],
     [{ receiveAddress: `0x${receiver.slice(2).toUpperCase()}` }],
   ])('accepts a request with equal values: %j', (change) => {
-    expect(equal(change)).toBe(true);
+    expect(differing(change)).toEqual([]);
   });
 
   it.each([
-    [{ amount: '12.500001' }],
-    [{ amount: '12.5000001' }],
-    [{ amount: '125' }],
-    [{ symbol: 'USDC' }],
-    [{ chain: 'ETH' }],
-    [{ uid: null }],
-    [{ uid: '07' }],
-    [{ orderType: 'COLLECTION' }],
-    [{ receiveAddress: '0x0000000000000000000000000000000000000001' }],
-    [{ receiveAddress: 'nonsense' }],
-    [{ receiveAddress: '0x70997970C51812dc3A010C7d01b50e0d17dc79c8' }],
-  ])('rejects a request with another value: %j', (change) => {
-    expect(equal(change)).toBe(false);
+    ['amount', { amount: '12.500001' }],
+    ['amount', { amount: '12.5000001' }],
+    ['amount', { amount: '125' }],
+    ['symbol', { symbol: 'USDC' }],
+    ['chain', { chain: 'ETH' }],
+    ['uid', { uid: null }],
+    ['uid', { uid: '07' }],
+    ['orderType', { orderType: 'COLLECTION' }],
+    ['receiveAddress', { receiveAddress: '0x0000000000000000000000000000000000000001' }],
+    ['receiveAddress', { receiveAddress: 'nonsense' }],
+    ['receiveAddress', { receiveAddress: '0x70997970C51812dc3A010C7d01b50e0d17dc79c8' }],
+  ])('reports another %s: %j', (field, change) => {
+    expect(differing(change)).toEqual([field]);
+  });
+
+  it('lists all fields that differ', () => {
+    expect(differing({ amount: '1', uid: null })).toEqual(['amount', 'uid']);
   });
 
   it('ignores the receiver of a collection', () => {
     const { receiveAddress: _, ...collection } = request;
     const asked = { ...collection, orderType: 'COLLECTION' as const };
-    expect(isEqualOrder({ ...payout, orderType: 'COLLECTION' }, asked, () => undefined)).toBe(true);
+    expect(differences({ ...payout, orderType: 'COLLECTION' }, asked, () => undefined)).toEqual([]);
   });
 });

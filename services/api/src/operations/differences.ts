@@ -1,0 +1,31 @@
+import type { OrderType } from '@opentill/contracts/notify-order';
+import type { Family } from '@opentill/domain/chains';
+import { parseAmount } from '@opentill/domain/money';
+import type { OrderFields } from '../order-fields.ts';
+import type { CreatedOrder } from '../store/create-orders.ts';
+
+export type OrderDifference = 'orderType' | 'amount' | 'symbol' | 'chain' | 'uid' | 'receiveAddress';
+
+/**
+ * Lists the fields in which a request differs from an existing order; none means that they are equal. Compares parsed
+ * values, not bytes (docs/api.md section 4). It uses no current configuration, so that a request stays repeatable when
+ * its token or limits change.
+ */
+export function differences(
+  existing: CreatedOrder,
+  request: OrderFields & { readonly orderType: OrderType; readonly receiveAddress?: string },
+  parseAddress: (family: Family, text: string) => string | undefined,
+): readonly OrderDifference[] {
+  const amount = parseAmount(request.amount, existing.decimals);
+  const isEqual: Readonly<Record<OrderDifference, boolean>> = {
+    orderType: existing.orderType === request.orderType,
+    amount: amount.ok && amount.value === existing.amount,
+    symbol: existing.symbol.toUpperCase() === request.symbol.toUpperCase(),
+    chain: existing.chain === request.chain,
+    uid: existing.uid === request.uid,
+    receiveAddress:
+      request.receiveAddress === undefined ||
+      existing.address === parseAddress(existing.family, request.receiveAddress),
+  };
+  return (Object.keys(isEqual) as OrderDifference[]).filter((field) => !isEqual[field]);
+}

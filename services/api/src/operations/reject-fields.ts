@@ -1,0 +1,22 @@
+import type { Asset } from '../asset-book.ts';
+import { explainDecimals, explainRange, explainUnsupported } from '../explain/explain-order.ts';
+import type { OrderFields } from '../order-fields.ts';
+import type { Problem } from '../problem.ts';
+import type { OrderDeps } from './order-deps.ts';
+
+// Rejections that both kinds of order share.
+
+export function unsupported(
+  { assets }: Pick<OrderDeps, 'assets'>,
+  { chain, symbol }: Pick<OrderFields, 'chain' | 'symbol'>,
+): Problem {
+  return { code: 'SYMBOL_UNSUPPORTED', detail: explainUnsupported(assets, chain, symbol) };
+}
+
+export function tooManyDecimals({ amount }: Pick<OrderFields, 'amount'>, asset: Asset): Problem {
+  return { code: 'AMOUNT_TOO_MANY_DECIMALS', detail: explainDecimals(amount, asset) };
+}
+
+export function outOfRange({ amount }: Pick<OrderFields, 'amount'>, asset: Asset): Problem {
+  return { code: 'AMOUNT_OUT_OF_RANGE', detail: explainRange(amount, asset) };
+}
