@@ -24,9 +24,10 @@ import (
 )
 
 type answer struct {
-	Code int             `json:"code"`
-	Msg  string          `json:"msg"`
-	Data json.RawMessage `json:"data"`
+	Code   int             `json:"code"`
+	Msg    string          `json:"msg"`
+	Data   json.RawMessage `json:"data"`
+	Detail string          `json:"detail"`
 }
 
 func createCollection(url, token string, fields any) (json.RawMessage, error) {
@@ -54,7 +55,7 @@ func createCollection(url, token string, fields any) (json.RawMessage, error) {
 		return nil, err
 	}
 	if got.Code != 200 {
-		return nil, errors.New(got.Msg)
+		return nil, errors.New(got.Msg + " " + got.Detail)
 	}
 	return got.Data, nil
 }

@@ -16,7 +16,7 @@ function createCollection(string $url, string $token, array $fields): array
     $answer = file_get_contents($url . '/v1/order/createCollection', false, stream_context_create(['http' => $http]));
     $envelope = json_decode((string) $answer, true, 512, JSON_THROW_ON_ERROR);
     if ($envelope['code'] !== 200) {
-        throw new RuntimeException($envelope['msg']);
+        throw new RuntimeException($envelope['msg'] . ' ' . ($envelope['detail'] ?? ''));
     }
     return $envelope['data'];
 }

@@ -127,13 +127,15 @@ function readEnvelope(response: Response, text: string, attempts: number): unkno
         );
   }
   if (envelope.code === 200 && httpStatus === 200) return envelope.data;
-  throw new OpentillError(errorCodeOf(httpStatus), envelope.msg, details);
+  const { msg, detail } = envelope;
+  throw new OpentillError(errorCodeOf(httpStatus), msg, { ...details, msg, detail });
 }
 
 interface Envelope {
   readonly code: number;
   readonly msg: string;
   readonly data: unknown;
+  readonly detail: string | undefined;
 }
 
 function parseEnvelope(text: string): Envelope | undefined {
@@ -144,9 +146,9 @@ function parseEnvelope(text: string): Envelope | undefined {
     return undefined;
   }
   if (typeof value !== 'object' || value === null) return undefined;
-  const { code, msg, data } = value as Partial<Envelope>;
+  const { code, msg, data, detail } = value as { readonly [Member in keyof Envelope]?: unknown };
   return typeof code === 'number' && typeof msg === 'string' && data !== undefined
-    ? { code, msg, data }
+    ? { code, msg, data, detail: typeof detail === 'string' ? detail : undefined }
     : undefined;
 }
 

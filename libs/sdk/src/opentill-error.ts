@@ -1,7 +1,7 @@
 /** "Outcome unknown": the order may exist; repeat the call with the same order id. */
 export type OpentillErrorCode =
   /**
-   * 400, 405, 413, 415, and every 4xx without its own code: the message names the field. The same request fails again.
+   * 400, 405, 413, 415, and every 4xx without its own code: `detail` says what to correct. The same request fails again.
    */
   | 'INVALID_REQUEST'
   /** 401: token, clock or nonce; the message says which. A wrong token and an unknown merchant get the same message. */
@@ -26,6 +26,10 @@ export type OpentillErrorCode =
   | 'ABORTED';
 
 export interface OpentillErrorDetails {
+  /** The gateway's text for the error, which is part of its contract. */
+  readonly msg?: string | undefined;
+  /** What to correct: field, problem, allowed values. For people: the text may change. */
+  readonly detail?: string | undefined;
   readonly httpStatus?: number | undefined;
   /** `X-Request-Id`, by which the gateway's operator finds the request in the log. */
   readonly requestId?: string | undefined;
@@ -35,18 +39,23 @@ export interface OpentillErrorDetails {
   readonly cause?: unknown;
 }
 
-/** With a response, `message` is the gateway's own. */
+/** With a response, `message` is `msg` followed by `detail`, if there is one, in parentheses. */
 export class OpentillError extends Error {
   override readonly name = 'OpentillError';
   readonly code: OpentillErrorCode;
+  readonly msg: string | undefined;
+  readonly detail: string | undefined;
   readonly httpStatus: number | undefined;
   readonly requestId: string | undefined;
   readonly retryAfterMs: number | undefined;
   readonly attempts: number;
 
   constructor(code: OpentillErrorCode, message: string, details: OpentillErrorDetails) {
-    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    const shown = details.detail === undefined ? message : `${message} (${details.detail})`;
+    super(shown, details.cause === undefined ? undefined : { cause: details.cause });
     this.code = code;
+    this.msg = details.msg;
+    this.detail = details.detail;
     this.httpStatus = details.httpStatus;
     this.requestId = details.requestId;
     this.retryAfterMs = details.retryAfterMs;

@@ -162,12 +162,34 @@ describe('permanent errors', () => {
     expect(error).toMatchObject({
       code,
       message,
+      msg: message,
+      detail: undefined,
       httpStatus,
       requestId: 'r-1',
       attempts: 1,
       isRetryable: false,
     });
     expect(server.asked).toHaveLength(1);
+  });
+
+  it('shows the detail of the gateway after its text', async () => {
+    const msg = 'The amount cannot be left blank.';
+    const detail = "amount: '12,50' is not a decimal number; write 12.50";
+    server.replies = [envelope(400, msg, null, detail)];
+    expect(await failure(open().createPayout(PAYOUT))).toMatchObject({
+      code: 'INVALID_REQUEST',
+      message: `${msg} (${detail})`,
+      msg,
+      detail,
+    });
+  });
+
+  it('ignores a detail that is not a string', async () => {
+    server.replies = [envelope(404, 'Order not found', null, { a: 1 })];
+    expect(await failure(open().status('x'))).toMatchObject({
+      message: 'Order not found',
+      detail: undefined,
+    });
   });
 
   it.each<[string, Reply]>([

@@ -21,9 +21,9 @@ export interface ScriptedServer {
   close(): Promise<void>;
 }
 
-export const envelope = (code: number, msg: string, data: unknown = null): Reply => ({
+export const envelope = (code: number, msg: string, data: unknown = null, detail?: unknown): Reply => ({
   status: code,
-  body: JSON.stringify({ code, msg, data }),
+  body: JSON.stringify({ code, msg, data, detail }),
 });
 
 export async function startScriptedServer(): Promise<ScriptedServer> {

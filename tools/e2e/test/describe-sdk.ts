@@ -84,7 +84,7 @@ export function describeSdk(under: () => GatewayUnderTest): void {
       const closed = `http://127.0.0.1:${await findFreePort()}`;
       const elsewhere = new URL('/callbacks.json', under().gateway.shopUrl).href;
       const calls: Record<string, Promise<unknown>> = {
-        INVALID_REQUEST: opentill.createCollection(collection({ amount: '0' })),
+        INVALID_REQUEST: opentill.createCollection(collection({ amount: '12,50' })),
         UNAUTHORIZED: open({ retries: 0, token }).createCollection(collection()),
         NOT_FOUND: opentill.status(under().newOrderId()),
         CONFLICT: opentill.createCollection({ ...taken, amount: '13' }),
@@ -99,7 +99,8 @@ export function describeSdk(under: () => GatewayUnderTest): void {
       for (const [code, error] of await Promise.all(entries)) expect(error).toMatchObject({ code });
       expect(await failure(calls['INVALID_REQUEST'] ?? Promise.resolve())).toMatchObject({
         httpStatus: 400,
-        message: 'The amount must be greater than zero.',
+        msg: 'The amount cannot be left blank.',
+        detail: "amount: '12,50' is not a decimal number; write 12.50",
         requestId: expect.stringMatching(/./),
       });
       let refused: readonly Error[] = [];
