@@ -80,7 +80,7 @@ function readCheckoutFields(
 ): CollectionFields | Problem {
   const returnUrl = readReturnUrl(data.get('returnUrl'), allowHttp);
   if (returnUrl === undefined) {
-    const detail = explainReturnUrl(data.get('returnUrl'), RETURN_URL_CHARACTERS);
+    const detail = explainReturnUrl(data.get('returnUrl'), RETURN_URL_CHARACTERS, allowHttp);
     return { code: 'RETURN_URL_INVALID', detail };
   }
   const description = readDescription(data.get('description'));

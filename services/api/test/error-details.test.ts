@@ -244,7 +244,7 @@ const MISTAKES: readonly (readonly [
     '21: a returnUrl with http',
     () => create({ returnUrl: 'http://shop.example' }),
     'The returnUrl is invalid.',
-    "returnUrl: the scheme is 'http'; only https is accepted",
+    "returnUrl: the scheme is 'http'; write https",
   ],
   [
     '21: a returnUrl with an origin that is not on the list',

@@ -15,10 +15,10 @@ export function quote(text: string): string {
   return `'${isLong ? `${escaped.slice(0, QUOTED_CHARACTERS - CUT.length)}${CUT}` : escaped}'`;
 }
 
-export function oneOf(values: readonly string[]): string {
+export function oneOf(values: readonly string[], listedMax = LISTED_VALUES): string {
   if (values.length === 0) return 'none is configured';
-  const more = values.length - LISTED_VALUES;
-  const listed = values.slice(0, LISTED_VALUES).join(', ');
+  const more = values.length - listedMax;
+  const listed = values.slice(0, listedMax).join(', ');
   return `one of ${listed}${more > 0 ? ` and ${more} more` : ''}`;
 }
 

@@ -55,7 +55,7 @@ describe('details of createCollection', () => {
     ['orderId', `"${'x'.repeat(65)}"`, `has 65 characters; ${NAME_FORM}`],
     ['orderId', '".."', "'..' is a relative path; use another id"],
     ['returnUrl', '7', 'is a number; write a string with an https URL'],
-    ['returnUrl', '"http://shop.example"', "the scheme is 'http'; only https is accepted"],
+    ['returnUrl', '"http://shop.example"', "the scheme is 'http'; write https"],
     ['returnUrl', '"shop.example"', 'is not an absolute URL, such as https://shop.example/thanks'],
     [
       'returnUrl',

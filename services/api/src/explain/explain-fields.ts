@@ -57,7 +57,11 @@ export function explainUid(value: JsonValue | undefined): string {
   return `uid: ${quote(literal)} is not an integer of at most 64 digits; write an integer or a string`;
 }
 
-export function explainReturnUrl(value: JsonValue | undefined, charactersMax: number): string {
+export function explainReturnUrl(
+  value: JsonValue | undefined,
+  charactersMax: number,
+  allowHttp: boolean,
+): string {
   if (typeof value !== 'string') return wrongType('returnUrl', value, 'write a string with an https URL');
   if (value.length > charactersMax)
     return `returnUrl: has ${value.length} characters; at most ${charactersMax}`;
@@ -69,7 +73,7 @@ export function explainReturnUrl(value: JsonValue | undefined, charactersMax: nu
   if (url.username !== '' || url.password !== '') {
     return 'returnUrl: contains a user name or password; leave them out';
   }
-  return `returnUrl: the scheme is ${quote(url.protocol.slice(0, -1))}; only https is accepted`;
+  return `returnUrl: the scheme is ${quote(url.protocol.slice(0, -1))}; write ${allowHttp ? 'https or http' : 'https'}`;
 }
 
 export function explainDescription(value: JsonValue | undefined, charactersMax: number): string {

@@ -79,6 +79,13 @@ it('lists the origins of a merchant and the command that sets them', () => {
   );
 });
 
+it('stays within 600 characters for a merchant with many long origins', () => {
+  const origins = Array.from({ length: 50 }, (_, i) => `https://${'x'.repeat(200)}${i}.example`);
+  const detail = explainOrigin(new URL(`https://${'y'.repeat(60)}.example`), origins);
+  expect(detail.length).toBeLessThan(600);
+  expect(detail).toContain(' and 46 more. The operator');
+});
+
 describe('receivers', () => {
   const evm = 'ETH_SEPOLIA takes 0x and 40 hex digits';
   it.each<[Chain, string, string]>([

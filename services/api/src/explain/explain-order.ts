@@ -32,8 +32,16 @@ export function explainRange(amount: string, asset: Asset): string {
   return `amount: ${quote(amount)} is out of range; ${asset.symbol} on ${asset.chain} takes ${range}`;
 }
 
+/** Keep the list short enough for the sentence after it. */
+const ORIGINS_LISTED = 4;
+const ORIGIN_CHARACTERS = 60;
+
 export function explainOrigin(returnUrl: URL, origins: readonly string[]): string {
-  return `returnUrl: the origin ${quote(returnUrl.origin)} is not on the list of this merchant: ${oneOf(origins.map((each) => each.slice(0, 60)))}. The operator sets the list: opentill merchant set <id> --return-origin`;
+  const listed = oneOf(
+    origins.map((origin) => origin.slice(0, ORIGIN_CHARACTERS)),
+    ORIGINS_LISTED,
+  );
+  return `returnUrl: the origin ${quote(returnUrl.origin)} is not on the list of this merchant: ${listed}. The operator sets the list: opentill merchant set <id> --return-origin`;
 }
 
 const ADDRESS_FORMS: Readonly<Record<Family, string>> = {
