@@ -10,6 +10,8 @@ export interface ReceivedCallback {
   /** Empty for a sweep, which belongs to no order. */
   readonly orderId: string;
   readonly data: unknown;
+  /** Outcome of the copy for a program of the developer; undefined without one. */
+  forwarded?: string;
 }
 
 /** The latest callbacks, newest first. A real shop stores the nonces in its database. */

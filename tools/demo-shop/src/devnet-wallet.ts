@@ -15,9 +15,22 @@ export interface DevnetPayment {
   readonly amount: string;
 }
 
+/** A local chain with its funded account, whose key is published. */
+export interface DescribedNetwork {
+  readonly chain: string;
+  readonly name: string;
+  readonly family: Family;
+  readonly chainId?: number;
+  readonly genesisId?: string;
+  readonly rpcUrl: string;
+  readonly confirmations: NetworkConfig['confirmations'];
+  readonly tokens: readonly Pick<NetworkConfig['tokens'][number], 'symbol' | 'contract' | 'decimals'>[];
+  readonly customer: { readonly address: string; readonly privateKey: string };
+}
+
 export interface DevnetWallet {
   /** RPC URL, tokens and a funded key of each chain, for payments by hand. */
-  describe(): object;
+  describe(): readonly DescribedNetwork[];
   /** Resolves with the transaction hash once the node accepted the payment. Throws DevnetRefusal. */
   pay(payment: DevnetPayment): Promise<string>;
 }
@@ -46,14 +59,14 @@ export function createDevnetWallet(networks: readonly NetworkConfig[]): DevnetWa
   }
 
   return {
-    describe: () => ({ networks: networks.map(describeNetwork) }),
+    describe: () => networks.map(describeNetwork),
     async pay(payment) {
       const network = networks.find((n) => n.chain === payment.chain);
       const token = network && findToken(network, payment.symbol);
       const customer = network && CUSTOMERS[network.family];
       if (!network || !customer || !token || token.contract === null) {
         throw new DevnetRefusal(
-          `${payment.symbol} on ${payment.chain} is not a token of the devnets; GET /devnet lists them.`,
+          `${payment.symbol} on ${payment.chain} is not a token of the devnets; GET /devnet.json lists them.`,
         );
       }
       const amount = parseAmount(payment.amount, token.decimals);
@@ -69,13 +82,14 @@ export function createDevnetWallet(networks: readonly NetworkConfig[]): DevnetWa
   };
 }
 
-function describeNetwork(network: NetworkConfig): object {
+function describeNetwork(network: NetworkConfig): DescribedNetwork {
   return {
     chain: network.chain,
+    name: network.name,
     family: network.family,
     ...(network.chainId === undefined ? {} : { chainId: network.chainId }),
     ...(network.genesisId === undefined ? {} : { genesisId: network.genesisId }),
-    rpcUrl: rpcEndpointsOf(network)[0]?.url,
+    rpcUrl: rpcEndpointsOf(network)[0]?.url ?? '',
     confirmations: network.confirmations,
     tokens: network.tokens.map(({ symbol, contract, decimals }) => ({ symbol, contract, decimals })),
     customer: CUSTOMERS[network.family].account,

@@ -12,7 +12,7 @@ import type { PageUnderTest } from '../src/open-browser.ts';
 
 /** An account of the devnets with coin for fees but no tokens. */
 const POOR_ACCOUNT = 7;
-/** First account of the TRON devnet; GET /devnet shows its key. */
+/** First account of the TRON devnet; GET /devnet.json shows its key. */
 const TRON_CUSTOMER_KEY = 'ffb6b97b1763ded05630dfdcd0da1b15ddd0f0a4ac6db151d5fa0399cf63cd7f';
 const SUI_CUSTOMER = devAccounts('opentill devnet', 3)[2]!;
 const CHAIN_IDS: Readonly<Record<string, string>> = { BSC_TEST: '0x61', ETH_SEPOLIA: '0xaa36a7' };

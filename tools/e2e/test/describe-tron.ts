@@ -14,7 +14,7 @@ const PARTLY_PAID = 'ORDER_PENDING PENDING';
 const CONFIRMING = 'ORDER_PENDING_CONFIRMATION PENDING_CONFIRMATION';
 const PAID = 'ORDER_SUCCESS SUCCESS';
 const CHAIN = 'TRON_TEST';
-/** The devnet's first account; GET /devnet shows its key. */
+/** The devnet's first account; GET /devnet.json shows its key. */
 const CUSTOMER = 'TYutY94JEfgZtSByUA9E3RSR1ghfSH5ox1';
 const FEE_LIMIT_SUN = 100_000_000;
 
@@ -64,12 +64,12 @@ export function describeTron(under: () => GatewayUnderTest): void {
   }
 
   async function devnet(): Promise<{ rpcUrl: string; customer: { address: string; privateKey: string } }> {
-    const response = await fetch(`${under().gateway.shopUrl}/devnet`);
+    const response = await fetch(`${under().gateway.shopUrl}/devnet.json`);
     const { networks } = (await response.json()) as { networks: { chain: string }[] };
     return networks.find(({ chain }) => chain === CHAIN) as never;
   }
 
-  /** Sends a token transfer by unmodified TronWeb, with the key of GET /devnet. */
+  /** Sends a token transfer by unmodified TronWeb, with the key of GET /devnet.json. */
   async function payByTronWeb(to: string, amountBaseUnits: bigint, symbol = 'USDT'): Promise<string> {
     const { rpcUrl, customer } = await devnet();
     expect({ rpcUrl, address: customer.address }).toEqual({ rpcUrl: tron().url, address: CUSTOMER });

@@ -20,6 +20,7 @@ import {
   findPayoutProblems,
 } from '../src/check-books.ts';
 import type { ChainUnderTest } from '../src/chain-under-test.ts';
+import { findAccessibilityProblems } from '../src/find-accessibility-problems.ts';
 import { openBrowser, type BrowserUnderTest } from '../src/open-browser.ts';
 import { runOpentill } from '../src/run-opentill.ts';
 import { startGatewayUnderTest, type GatewayUnderTest } from '../src/start-gateway-under-test.ts';
@@ -702,23 +703,46 @@ describe('pages', () => {
     await Promise.all([wrong.page.close(), view.page.close()]);
   });
 
-  it('the demo shop sells a product paid from the devnet wallet', async () => {
+  it('the demo shop sells a product that its test customer pays', async () => {
     const view = await browser.open(test.gateway.shopUrl);
     const { page } = view;
     await view.keepPicture('shop-1-window');
-    const mug = page.locator('form.card', { hasText: 'Mug' });
-    await mug.locator('select').selectOption('BSC_TEST/USDC');
-    await view.leavePage(async () => mug.locator('button').click());
-    await page.waitForSelector('main[data-status=INIT]');
+    expect(await findAccessibilityProblems(page)).toEqual([]);
+    await view.leavePage(async () => page.getByRole('link', { name: 'Buy Mug' }).click());
+    await page.locator('select').selectOption('BSC_TEST/USDC');
+    await view.keepPicture('shop-2-cart');
+    await view.leavePage(async () => page.getByRole('button', { name: 'Check out' }).click());
     expect(await page.innerText('main')).toContain('12.90 USDC');
-    await page.goto(test.gateway.shopUrl);
-    await view.leavePage(async () => page.locator('tr', { hasText: 'Mug' }).locator('button').click());
-    await view.keepPicture('shop-2-paid');
-    await page.waitForSelector('tr:has-text("Mug"):has-text("ORDER_SUCCESS")', { timeout: WAIT_MS });
-    await view.keepPicture('shop-3-success');
+    const paymentUrl = await page.getByRole('link', { name: 'Open the payment page' }).getAttribute('href');
+    const checkout = await browser.open(paymentUrl!);
+    await checkout.page.waitForSelector('main[data-status=INIT]');
+    expect(await checkout.page.innerText('main')).toContain('12.90 USDC');
+    await view.leavePage(async () => page.getByRole('button', { name: 'Pay as test customer' }).click());
+    await view.keepPicture('shop-3-paid');
+    await page.waitForSelector('[data-status=ORDER_SUCCESS]', { timeout: WAIT_MS });
+    await view.keepPicture('shop-4-success');
+    expect(await findAccessibilityProblems(page)).toEqual([]);
+    await checkout.page.waitForSelector('main[data-status=SUCCESS]', { timeout: WAIT_MS });
     await page.goto(`${test.gateway.shopUrl}/callbacks`);
-    await view.keepPicture('shop-4-callbacks');
-    expect(await page.innerText('body')).toContain('ORDER_SUCCESS');
+    await page.locator('summary').first().click();
+    await view.keepPicture('shop-5-callbacks');
+    expect(await page.innerText('main')).toContain('ORDER_SUCCESS');
+    expect(await findAccessibilityProblems(page)).toEqual([]);
+    expect([...view.complaints, ...checkout.complaints]).toEqual([]);
+    await Promise.all([page.close(), checkout.page.close()]);
+  });
+
+  it('the demo shop pays out on a page of its own, and shows the devnet as a page', async () => {
+    const view = await browser.open(`${test.gateway.shopUrl}/pay-out`);
+    const { page } = view;
+    await view.leavePage(async () => page.getByRole('button', { name: 'Send' }).click());
+    await page.waitForSelector('[data-status=ORDER_SUCCESS]', { timeout: WAIT_MS });
+    await view.keepPicture('shop-6-pay-out');
+    expect(await findAccessibilityProblems(page)).toEqual([]);
+    await page.goto(`${test.gateway.shopUrl}/devnet`);
+    await view.keepPicture('shop-7-devnet');
+    expect(await page.locator('details[open]').count()).toBe(0);
+    expect(await findAccessibilityProblems(page)).toEqual([]);
     expect(view.complaints).toEqual([]);
     await page.close();
   });

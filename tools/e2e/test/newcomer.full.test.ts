@@ -6,7 +6,7 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import { openBrowser, type BrowserUnderTest } from '../src/open-browser.ts';
 import { processesOf, runNpmStart, takenPorts, type NpmStart } from '../src/run-npm-start.ts';
 
-// Time that a new user needs: `npm start`, a purchase in the demo shop, a payment from the devnet wallet.
+// Time that a new user needs: `npm start`, a purchase in the demo shop, a payment by its test customer.
 
 const SHOP = 'http://localhost:3011';
 const BUYING_SECONDS_MAX = 60;
@@ -42,19 +42,18 @@ it('lets a new user buy and pay within a minute after the start', async () => {
 
   const readyAt = Date.now();
   const { page, complaints, keepPicture } = await browser.open(SHOP);
-  await page.locator('form.card', { hasText: 'Hoodie' }).getByRole('button', { name: 'Buy' }).click();
-  await page.waitForSelector('main[data-state=waiting]');
-  await keepPicture('newcomer-1-checkout');
-  const checkoutUrl = page.url();
-  const follower = await browser.open(checkoutUrl); // a second tab
-  await page.getByRole('link', { name: 'Back to the shop' }).click();
-  await page.waitForURL(`${SHOP}/`);
-  await keepPicture('newcomer-2-shop');
-  await page.getByRole('button', { name: 'Pay from the devnet wallet' }).click();
+  await page.getByRole('link', { name: 'Buy Hoodie' }).click();
+  await page.getByRole('button', { name: 'Check out' }).click();
+  const paymentPage = page.getByRole('link', { name: 'Open the payment page' });
+  await keepPicture('newcomer-1-order');
+  const follower = await browser.open((await paymentPage.getAttribute('href'))!); // a second tab
+  await follower.page.waitForSelector('main[data-state=waiting]');
+  await follower.keepPicture('newcomer-2-checkout');
+  await page.getByRole('button', { name: 'Pay as test customer' }).click();
   await follower.page.waitForSelector('main[data-state=paid]', { timeout: BUYING_SECONDS_MAX * 1_000 });
   const buyingSeconds = secondsSince(readyAt);
   await follower.keepPicture('newcomer-3-paid');
-  await page.waitForSelector('tr:has-text("Hoodie"):has-text("ORDER_SUCCESS")', { timeout: 10_000 });
+  await page.waitForSelector('[data-status=ORDER_SUCCESS]', { timeout: 10_000 });
 
   process.stderr.write(
     `newcomer: npm start ready after ${startSeconds.toFixed(1)} s, bought and paid ${buyingSeconds.toFixed(1)} s later, ` +

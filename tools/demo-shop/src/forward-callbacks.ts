@@ -1,0 +1,66 @@
+/** Headers that a receiver needs to verify a callback. */
+const FORWARDED = [
+  'content-type',
+  'webhook-id',
+  'webhook-timestamp',
+  'webhook-signature',
+  'x-signature',
+  'x-signature-next',
+  'x-timestamp',
+];
+const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
+const TIMEOUT_MS = 5_000;
+
+export interface ForwardedCallback {
+  readonly body: Buffer;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+}
+
+export interface CallbackForwarder {
+  readonly target: string | undefined;
+  /** Undefined stops. Returns false for a URL that is not http on this machine. */
+  setTarget(url: string | undefined): boolean;
+  /** Sends a copy with unchanged bytes. Resolves with the outcome in a few words, or undefined without a target. */
+  forward(callback: ForwardedCallback): Promise<string | undefined>;
+}
+
+/** Passes verified callbacks on to a program on this machine, which can then verify them by itself. */
+export function createCallbackForwarder(send: typeof fetch = fetch): CallbackForwarder {
+  let target: string | undefined;
+  return {
+    get target() {
+      return target;
+    },
+    setTarget(url) {
+      if (url !== undefined && !isLocal(url)) return false;
+      target = url;
+      return true;
+    },
+    async forward({ body, headers }) {
+      if (target === undefined) return undefined;
+      const kept = FORWARDED.flatMap((name) => {
+        const value = headers[name];
+        return typeof value === 'string' ? [[name, value] as const] : [];
+      });
+      try {
+        const signal = AbortSignal.timeout(TIMEOUT_MS);
+        const answer = await send(target, {
+          method: 'POST',
+          headers: Object.fromEntries(kept),
+          body: new Uint8Array(body),
+          redirect: 'manual',
+          signal,
+        });
+        await answer.body?.cancel();
+        return `answered ${answer.status}`;
+      } catch {
+        return 'no answer';
+      }
+    },
+  };
+}
+
+function isLocal(url: string): boolean {
+  const parsed = URL.parse(url);
+  return parsed !== null && parsed.protocol === 'http:' && LOOPBACK.has(parsed.hostname);
+}
