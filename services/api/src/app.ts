@@ -15,6 +15,7 @@ import { createAssetBook } from './asset-book.ts';
 import { createCheckoutPage, type CheckoutDesign } from './checkout-page.ts';
 import { createChainReadiness } from './chain-readiness.ts';
 import { createDepositAddressPool } from './deposit-address-pool.ts';
+import { docsFactsOf } from './docs/docs-facts.ts';
 import { createMerchantBook } from './merchant-book.ts';
 import { createObserve, observeLoad } from './observe.ts';
 import { createOrderStreams, type StreamLimits } from './order-streams.ts';
@@ -167,6 +168,7 @@ function createParts(deps: ApiDeps): Omit<RouterDeps, 'readiness'> {
     observe,
     streams,
     checkoutPage: createCheckoutPage(deps.checkout, settings.checkoutBaseUrl),
+    docs: docsFactsOf({ ...settings, networks: deps.networks, merchants }),
     chains: createChainReadiness(store),
     timestampWindowSeconds: settings.timestampWindowSeconds,
     unnamedFailuresMax: settings.unnamedFailuresMax,

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
@@ -55,7 +56,7 @@ function bodyOf(answer: string): unknown {
 }
 
 describe('paths and methods', () => {
-  it.each(['/', '/v1', '/v1/order', '/v1/order/createcollectionX', '/metrics', '/livez', '/v2/order/pay'])(
+  it.each(['/v1', '/v1/order', '/v1/order/createcollectionX', '/metrics', '/livez', '/v2/order/pay'])(
     'answers 404 for the path %s',
     async (path) => {
       for (const method of ['GET', 'POST', 'DELETE']) {
@@ -66,7 +67,7 @@ describe('paths and methods', () => {
 
   it.each([
     ['POST', [COLLECTION, PAYOUT]],
-    ['GET, HEAD', ['/v1/order/status/x', '/docs', '/openapi.json', '/checkout']],
+    ['GET, HEAD', ['/v1/order/status/x', '/', '/docs', '/openapi.json', '/checkout']],
     ['GET, HEAD, OPTIONS', ['/v1/order/pay', '/v1/order/getOrderStatus', '/v1/symbol/supportSymbols']],
   ])('answers 405 for methods other than %s', async (allowed, paths) => {
     for (const path of paths) {
@@ -280,15 +281,39 @@ describe('API documents', () => {
     expect(JSON.parse(answer.text)).toEqual(JSON.parse(JSON.stringify(OPENAPI_DOCUMENT)));
   });
 
-  it('shows every operation and error on a page without scripts and resources', async () => {
+  it('shows every operation and error on a page that loads nothing from elsewhere', async () => {
     const answer = await api.request('GET', '/docs');
     expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
-    expect(answer.headers.get('content-security-policy')).toMatch(
-      /^default-src 'none'; style-src 'sha256-[^']+';/,
+    const policy = answer.headers.get('content-security-policy')!;
+    expect(policy).toMatch(
+      /^default-src 'none'; style-src 'sha256-[^']+'; script-src 'sha256-[^']+'; img-src 'self';/,
     );
+    const script = /<script>(?<code>[^]*)<\/script>/.exec(answer.text)!.groups!['code']!;
+    expect(policy).toContain(createHash('sha256').update(script).digest('base64'));
     for (const path of Object.keys(OPENAPI_DOCUMENT.paths)) expect(answer.text).toContain(path);
     expect(answer.text).toContain('The receiveAddress cannot be left blank.');
-    expect(answer.text).not.toMatch(/<script|<link|<img|src=|url\(|href="(?![#/])/);
+    expect(answer.text).not.toMatch(/<img|href="(?!#|favicon.svg"|openapi.json")/);
+    expect(answer.text).not.toContain(merchant.token);
+  });
+
+  it('leads from / to the documents, with an icon', async () => {
+    const root = await fetch(`${api.url}/`, { redirect: 'manual' });
+    expect([root.status, root.headers.get('location')]).toEqual([302, 'docs']);
+    expect(await (await fetch(`${api.url}/`)).text()).toContain('<main');
+    for (const name of ['favicon.svg', 'favicon.ico'])
+      expect((await fetch(`${api.url}/${name}`)).headers.get('content-type')).toBe('image/svg+xml');
+  });
+
+  it('fills in the token of the merchant default in the local profile', async () => {
+    const token = 'token-of-default-0123456789-0123456789';
+    const returnOrigins = ['http://localhost:3011'];
+    await aMerchant(admin.kysely, { merchantId: 'default', token, returnOrigins });
+    const local = await startTestApi(testDatabase, { profile: 'local' });
+    const { text } = await local.request('GET', '/docs');
+    await local.stop();
+    expect(text).toContain(token);
+    expect(text).toContain('http://localhost:3011/devnet/pay');
+    expect((await api.request('GET', '/docs')).text).not.toContain(token);
   });
 });
 

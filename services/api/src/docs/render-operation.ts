@@ -2,6 +2,7 @@ import type { JsonSchema } from '@opentill/contracts/http/schemas';
 import { escapeHtml } from '../routes/escape-html.ts';
 import { fieldsTable, refName, typeOf } from './describe-schema.ts';
 import { listing, prose, table } from './markup.ts';
+import { SIGN_ORDER_ID } from './render-start.ts';
 import { SAMPLE_SIGN, sampleValue } from './sample-value.ts';
 
 /** Subset of OpenAPI's operation object that this API uses. */
@@ -52,7 +53,10 @@ export function renderOperation(path: string, verb: string, operation: Operation
     );
   if (requestBody !== undefined)
     parts.push(renderBody(operationId, requestBody.content['application/json'].schema, schemas));
-  parts.push(renderAnswers(operation, schemas), '</section>');
+  if (verb === 'get')
+    parts.push('<h3>Example</h3>', listing(`How to call ${operationId}`, exampleOf(path, operation)));
+  const isCallback = !path.startsWith('/');
+  parts.push(isCallback ? renderReactions(operation) : renderAnswers(operation, schemas), '</section>');
   return parts.join('\n');
 }
 
@@ -86,12 +90,20 @@ function renderBody(operationId: string, body: JsonSchema, schemas: Schemas): st
   ].join('\n');
 }
 
+/** Command that calls a GET. Its variables are set in the section of the first payment. */
+function exampleOf(path: string, { operationId, parameters }: Operation): string {
+  const asks = (name: string) => parameters.some((one) => one.name === name && one.in === 'query');
+  const query = [asks('orderId') ? 'orderId=$ORDER' : '', asks('sign') ? 'sign=$SIGN' : '']
+    .filter((part) => part !== '')
+    .join('&');
+  const url = `$GATEWAY${path.replace('{orderId}', '$ORDER')}${query === '' ? '' : `?${query}`}`;
+  const call = `curl ${operationId === 'events' ? '-sN' : '-s'} "${url}"`;
+  return asks('sign') ? `${SIGN_ORDER_ID}\n${call}` : call;
+}
+
+/** Answers of a success. The errors of all operations are one table. */
 function renderAnswers({ operationId, responses }: Operation, schemas: Schemas): string {
-  const rows = Object.entries(responses).map(([status, { description, content }]) => {
-    const texts = Object.keys(content?.['application/json']?.examples ?? {});
-    const list = texts.map((text) => `<li>${prose(text)}</li>`).join('');
-    return [status, texts.length === 0 ? prose(description) : `<ul class="texts">${list}</ul>`];
-  });
+  const errors = Object.keys(responses).filter((status) => status !== '200');
   const success = responses['200']?.content?.['application/json']?.schema;
   const data = (success?.['properties'] as { readonly data?: JsonSchema } | undefined)?.data;
   const shown =
@@ -101,5 +113,11 @@ function renderAnswers({ operationId, responses }: Operation, schemas: Schemas):
           `Example of an answer of ${operationId}`,
           JSON.stringify({ code: 200, msg: 'success', data: sampleValue(data, schemas) }, null, 2),
         )}`;
-  return `<h3>Answers</h3>${shown}\n${table(`Answers of ${operationId}`, ['Status', 'Text'], rows)}`;
+  return `<h3>Answers</h3>${shown}<p><a href="#errors">Errors</a>: ${errors.join(', ')}</p>`;
+}
+
+/** What the gateway does with the answers of a merchant. */
+function renderReactions({ operationId, responses }: Operation): string {
+  const rows = Object.entries(responses).map(([status, { description }]) => [status, prose(description)]);
+  return `<h3>Your answer</h3>${table(`Your answers to ${operationId}`, ['Status', 'Effect'], rows)}`;
 }

@@ -5,10 +5,12 @@ import { API_ERRORS } from '@opentill/contracts/http/api-errors';
 import { OPENAPI_DOCUMENT } from '@opentill/contracts/http/openapi';
 import { API_SCHEMAS } from '@opentill/contracts/http/schemas';
 import { escapeHtml } from '../routes/escape-html.ts';
+import { RECEIVERS } from './receivers.ts';
 import { renderReference } from './render-reference.ts';
 import { sampleValue } from './sample-value.ts';
 
-const html = renderReference();
+const ASSET = { chain: 'ETH_SEPOLIA', symbol: 'USDT' };
+const html = renderReference({ gatewayUrl: 'https://pay.example.com', asset: ASSET, local: undefined });
 const ids = [...html.matchAll(/ id="(?<id>[^"]+)"/g)].map((match) => match.groups?.['id'] ?? '');
 
 it('gives each operation, callback and schema a section that links lead to', () => {
@@ -48,6 +50,46 @@ it('shows examples that are valid for their schemas', () => {
   }
 });
 
-it('loads no resource and runs no script', () => {
-  expect(html).not.toMatch(/<script|<link|<img|<iframe|src=|@import|url\(| on\w+=/);
+it('loads only its icon and runs only its own script', () => {
+  expect(html.match(/<script>/g)).toHaveLength(1);
+  expect(html.match(/<link [^>]*>/g)).toEqual(['<link rel="icon" href="favicon.svg" type="image/svg+xml">']);
+  expect(html.replaceAll(escapeHtml(RECEIVERS[0]!.code), '')).not.toMatch(
+    /<script [a-z]|<img|<iframe| src=| style=|@import|url\(| on\w+=/,
+  );
+});
+
+it('lists each error once, with the operations that answer it', () => {
+  for (const { msg } of Object.values(API_ERRORS)) {
+    const shown = html.split(`>${escapeHtml(msg)}<`).length - 1;
+    expect([msg, shown]).toEqual([msg, 1]);
+  }
+  expect(html).toMatch(/The receiveAddress cannot be left blank\.<\/td><td[^>]*><a href="#createPayout">/);
+});
+
+it('has a receiver in five languages, and the commands to run them', () => {
+  expect(RECEIVERS.map(({ language }) => language)).toEqual(['Node.js', 'Python', 'PHP', 'Go', 'Java']);
+  for (const { code, command } of RECEIVERS) {
+    expect(html).toContain(escapeHtml(code));
+    expect(html).toContain(escapeHtml(command));
+  }
+});
+
+it('fills in the base URL, and a token only from the local profile', () => {
+  expect(html).toContain('GATEWAY=https://pay.example.com/m/my-shop\n');
+  expect(html).toContain(escapeHtml("TOKEN='YOUR-TOKEN'"));
+  expect(html).not.toContain('/devnet');
+  const local = renderReference({
+    gatewayUrl: 'http://localhost:3010',
+    asset: { chain: 'BSC_TEST', symbol: 'USDC' },
+    local: { token: 'the<token', shopUrl: 'http://localhost:3011' },
+  });
+  expect(local).toContain('GATEWAY=http://localhost:3010\n');
+  expect(local).toContain(escapeHtml("TOKEN='the<token'"));
+  expect(local).toContain('curl -s http://localhost:3011/devnet/pay');
+  expect(local).toContain(escapeHtml('"symbol":"USDC","chain":"BSC_TEST"'));
+});
+
+it('shows an example of each GET', () => {
+  for (const url of ['status/$ORDER?sign=$SIGN', 'pay?orderId=$ORDER&sign=$SIGN', 'supportSymbols'])
+    expect(html).toContain(escapeHtml(`${url}"`));
 });

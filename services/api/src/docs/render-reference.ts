@@ -2,8 +2,14 @@ import { OPENAPI_DOCUMENT } from '@opentill/contracts/http/openapi';
 import type { JsonSchema } from '@opentill/contracts/http/schemas';
 import { escapeHtml } from '../routes/escape-html.ts';
 import { fieldsTable } from './describe-schema.ts';
-import { listing, prose } from './markup.ts';
+import type { DocsFacts } from './docs-facts.ts';
+import { prose } from './markup.ts';
+import { PAGE_SCRIPT } from './page-script.ts';
+import { renderErrors } from './render-errors.ts';
+import { renderLimits } from './render-limits.ts';
 import { renderOperation, type Operation, type Schemas } from './render-operation.ts';
+import { renderGuides, renderSigning, renderStart, renderVerify } from './render-start.ts';
+import { renderStates } from './render-states.ts';
 import { REFERENCE_STYLE } from './style.ts';
 
 /** An operation with its path, or with the merchant's callback URL. */
@@ -13,46 +19,69 @@ interface Placed {
   readonly operation: Operation;
 }
 
-const SIGNING = `DATA='{"orderId":"order-1001","amount":"25.00","symbol":"USDT","chain":"ETH_SEPOLIA"}'
-SIGN=$(printf %s "$DATA" | openssl dgst -sha256 -hmac "$TOKEN" -r | cut -d' ' -f1)
-curl -s "$GATEWAY/v1/order/createCollection" -H 'content-type: application/json' \\
-  -d "{\\"sign\\":\\"$SIGN\\",\\"timestamp\\":$(date +%s),\\"nonce\\":\\"$(date +%s%N)\\",\\"data\\":$DATA}"`;
+const GUIDE_LINKS = [
+  ['start', 'The first payment'],
+  ['signing', 'Signing'],
+  ['verify', 'Verify callbacks'],
+  ['states', 'States of an order'],
+  ['limits', 'Rate limits'],
+  ['errors', 'Errors'],
+  ['guides', 'Guides and SDK'],
+] as const;
 
-/** Renders the OpenAPI document as one HTML page without scripts or external resources. */
-export function renderReference(document: typeof OPENAPI_DOCUMENT = OPENAPI_DOCUMENT): string {
+/** Renders the OpenAPI document, and the way to a first payment, as one HTML page without external resources. */
+export function renderReference(
+  facts: DocsFacts,
+  document: typeof OPENAPI_DOCUMENT = OPENAPI_DOCUMENT,
+): string {
   const { info, paths, webhooks, components, tags } = document;
   const schemas: Schemas = components.schemas;
-  const placed: readonly Placed[] = [
-    ...place(paths, (path) => path),
-    ...place(webhooks, () => 'your callback URL'),
-  ];
+  const called = place(paths, (path) => path);
+  const placed = [...called, ...place(webhooks, () => 'your callback URL')];
   const ofTag = (tag: string) => placed.filter(({ operation }) => operation.tags[0] === tag);
-  const links = tags.map(
-    ({ name }) =>
-      `<p>${name}</p><ul>${ofTag(name)
-        .map(({ operation: { operationId } }) => `<li><a href="#${operationId}">${operationId}</a></li>`)
-        .join('')}</ul>`,
-  );
-  const names = Object.keys(schemas).map((name) => `<li><a href="#${name}">${name}</a></li>`);
   const operations = tags.flatMap(({ name }) =>
     ofTag(name).map(({ path, verb, operation }) => renderOperation(path, verb, operation, schemas)),
   );
+  const menu = [
+    linkList('Guide', GUIDE_LINKS),
+    ...tags.map(({ name }) =>
+      linkList(
+        name,
+        ofTag(name).map(({ operation: { operationId } }) => [operationId, operationId]),
+      ),
+    ),
+    linkList(
+      'Schemas',
+      Object.keys(schemas).map((name) => [name, name]),
+    ),
+  ];
+  const title = escapeHtml(info.title);
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
-<title>${escapeHtml(info.title)}</title><style>${REFERENCE_STYLE}</style></head><body>
-<nav aria-label="Contents"><p><a href="#top">${escapeHtml(info.title)}</a></p><ul><li><a href="#signing">Signing</a></li></ul>
-${links.join('\n')}<p>Schemas</p><ul>${names.join('')}</ul></nav>
-<main id="top"><h1>${escapeHtml(info.title)}</h1><p>${prose(info.description)}</p>
-<p>For programs: <a href="/openapi.json">openapi.json</a> (OpenAPI ${document.openapi}).</p>
-<section id="signing"><h2>Signing</h2><p>${prose(
-    'A POST is signed over its `data`, a GET over its `orderId`: HMAC-SHA256 with the merchant token as key, in hex. The signed text is `data` exactly as sent, without spaces. `GATEWAY` is the base URL of the merchant, such as `https://pay.example.com/m/shop-1`. With a shell:',
-  )}</p>${listing('How to sign', SIGNING)}</section>
+<title>${title}</title><link rel="icon" href="favicon.svg" type="image/svg+xml"><style>${REFERENCE_STYLE}</style></head><body>
+<nav aria-label="Contents"><details class="menu"><summary>Contents</summary><p><a href="#top">${title}</a></p>${menu.join('\n')}</details></nav>
+<main id="top"><h1>${title}</h1><p>${prose(info.description)}</p>
+${renderStart(facts)}
+${renderSigning(facts)}
+${renderVerify()}
+${renderStates()}
+${renderLimits()}
+${renderErrors(
+  called.map(({ operation }) => operation),
+  schemas['ErrorEnvelope'] ?? {},
+)}
+${renderGuides()}
 ${operations.join('\n')}
 ${Object.entries(schemas)
   .map(([name, schema]) => renderSchema(name, schema))
   .join('\n')}
-</main></body></html>
+<p id="copied" role="status"></p></main><script>${PAGE_SCRIPT}</script></body></html>
 `;
+}
+
+function linkList(heading: string, links: readonly (readonly [id: string, text: string])[]): string {
+  const items = links.map(([id, text]) => `<li><a href="#${id}">${text}</a></li>`);
+  return `<p>${heading}</p><ul>${items.join('')}</ul>`;
 }
 
 function place(group: object, pathOf: (name: string) => string): readonly Placed[] {

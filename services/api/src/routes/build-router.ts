@@ -15,7 +15,7 @@ import type { Observe } from '../observe.ts';
 import { createClientAddress } from '../client-address.ts';
 import { checkoutAssetRoute, checkoutErrorPage, checkoutRoute, type CheckoutRouteDeps } from './checkout.ts';
 import { allowOrigins, answerPreflight } from './cross-origin.ts';
-import { docsAnswer, openApiAnswer } from './docs.ts';
+import { docsRoute, faviconAnswer, openApiAnswer, rootAnswer, type DocsDeps } from './docs.ts';
 import {
   CREATE_COLLECTION_PATH,
   CREATE_PAYOUT_PATH,
@@ -31,7 +31,7 @@ import { supportSymbolsRoute } from './support-symbols.ts';
 
 type ErrorPage = (request: Request, status: number) => Answer;
 
-export interface RouterDeps extends CheckoutRouteDeps, OrderEventsDeps {
+export interface RouterDeps extends CheckoutRouteDeps, OrderEventsDeps, DocsDeps {
   readonly observe: Observe;
   readonly newId: NewId;
   readonly trustedProxies: readonly string[];
@@ -57,16 +57,23 @@ export function buildRouter(deps: RouterDeps): Express {
   const { get } = routeAdders(app, deps);
   get('/checkout', checkoutRoute(deps), checkoutErrorPage(deps));
   get('/checkout/assets/:name', checkoutAssetRoute(deps));
-  const openApi = openApiAnswer();
-  const docs = docsAnswer();
-  get('/openapi.json', () => openApi);
-  get('/docs', () => docs);
+  addDocuments(get, deps);
   if (deps.readiness !== undefined) get('/readyz', deps.readiness);
 
   const unknownPath = refusal('NOT_FOUND', 'path: is unknown; /docs lists all paths');
   app.use(answerWith(observe, 'not found', () => unknownPath, undefined));
   app.use(answerRouterError(observe));
   return app;
+}
+
+function addDocuments(get: RouteAdders['get'], deps: DocsDeps): void {
+  const [openApi, favicon, root] = [openApiAnswer(), faviconAnswer(), rootAnswer()];
+  get('/', () => root);
+  get('/docs', docsRoute(deps));
+  get('/openapi.json', () => openApi);
+  // Browsers ask for the second one on pages that name no icon.
+  get('/favicon.svg', () => favicon);
+  get('/favicon.ico', () => favicon);
 }
 
 type RouteAdders = ReturnType<typeof routeAdders>;

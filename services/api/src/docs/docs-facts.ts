@@ -1,0 +1,59 @@
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { networkKindOf } from '@opentill/contracts/network-kind';
+import type { MerchantBook } from '../merchant-book.ts';
+
+/** What the documents page fills in, so that its commands work as they are. */
+export interface DocsFacts {
+  /** Base URL of the API; undefined when the page does not know it. */
+  readonly gatewayUrl: string | undefined;
+  /** A token that this gateway accepts. */
+  readonly asset: { readonly chain: string; readonly symbol: string };
+  /** Only in the local profile. */
+  readonly local: LocalFacts | undefined;
+}
+
+export interface LocalFacts {
+  /** Token of the merchant `default`; undefined while there is none. */
+  readonly token: string | undefined;
+  /** Address of the demo shop; undefined when the merchant has none. */
+  readonly shopUrl: string | undefined;
+}
+
+const CHECKOUT_PATH = '/checkout';
+
+/** The API and its checkout page have one base URL, unless the page is on another host. */
+export function gatewayUrlOf(checkoutBaseUrl: string): string | undefined {
+  const url = checkoutBaseUrl.replace(/\/$/, '');
+  return url.endsWith(CHECKOUT_PATH) ? url.slice(0, -CHECKOUT_PATH.length) : undefined;
+}
+
+const DEFAULT_MERCHANT = 'default';
+const ASSET = { chain: 'ETH_SEPOLIA', symbol: 'USDT' };
+
+/**
+ * Facts of a running gateway. `local` reads the merchant when the page is asked for. It is undefined except in the
+ * local profile with test networks only, because it holds a token.
+ */
+export function docsFactsOf(source: {
+  readonly checkoutBaseUrl: string;
+  readonly profile: 'production' | 'local';
+  readonly networks: readonly NetworkConfig[];
+  readonly merchants: Pick<MerchantBook, 'candidates'>;
+}): Pick<DocsFacts, 'gatewayUrl' | 'asset'> & { readonly local: (() => LocalFacts) | undefined } {
+  const { networks, merchants } = source;
+  const network = networks.find(({ enabled, tokens }) => enabled && tokens.length > 0);
+  const symbol = network?.tokens[0]?.symbol;
+  const isLocal = source.profile === 'local' && networkKindOf(networks) === 'test';
+  return {
+    gatewayUrl: gatewayUrlOf(source.checkoutBaseUrl),
+    asset: network === undefined || symbol === undefined ? ASSET : { chain: network.chain, symbol },
+    local: isLocal ? () => localFactsOf(merchants) : undefined,
+  };
+}
+
+/** An unknown merchant has an empty id. */
+function localFactsOf(merchants: Pick<MerchantBook, 'candidates'>): LocalFacts {
+  const merchant = merchants.candidates(DEFAULT_MERCHANT)[0];
+  if (merchant?.merchantId !== DEFAULT_MERCHANT) return { token: undefined, shopUrl: undefined };
+  return { token: merchant.token, shopUrl: merchant.returnOrigins[0] };
+}

@@ -1,0 +1,110 @@
+import { escapeHtml } from '../routes/escape-html.ts';
+import type { DocsFacts } from './docs-facts.ts';
+import { listing, prose, table, tabs } from './markup.ts';
+import { RECEIVERS } from './receivers.ts';
+
+const MERCHANT_URL = 'https://pay.example.com/m/my-shop';
+const ORDER_ID = 'order-1001';
+/** Signs the text of the variable `DATA` with the token. */
+const SIGN_DATA = `SIGN=$(printf %s "$DATA" | openssl dgst -sha256 -hmac "$TOKEN" -r | cut -d' ' -f1)`;
+
+export const SIGN_ORDER_ID = `SIGN=$(printf %s "$ORDER" | openssl dgst -sha256 -hmac "$TOKEN" -r | cut -d' ' -f1)`;
+
+function createCommand({ chain, symbol }: DocsFacts['asset']): string {
+  return `DATA='{"orderId":"'$ORDER'","amount":"25.00","symbol":"${symbol}","chain":"${chain}"}'
+${SIGN_DATA}
+curl -s "$GATEWAY/v1/order/createCollection" -H 'content-type: application/json' \\
+  -d "{\\"sign\\":\\"$SIGN\\",\\"timestamp\\":$(date +%s),\\"nonce\\":\\"$(date +%s%N)\\",\\"data\\":$DATA}"`;
+}
+
+const STATUS_COMMAND = `${SIGN_ORDER_ID}
+curl -s "$GATEWAY/v1/order/status/$ORDER?sign=$SIGN"`;
+
+/** The way from nothing to a verified callback, in five steps. */
+export function renderStart(facts: DocsFacts): string {
+  const { gatewayUrl, asset, local } = facts;
+  const base =
+    gatewayUrl === undefined ? MERCHANT_URL : gatewayUrl + (local?.token === undefined ? '/m/my-shop' : '');
+  const set = `GATEWAY=${base}\nTOKEN='${local?.token ?? 'YOUR-TOKEN'}'\nORDER=${ORDER_ID}`;
+  return `<section id="start"><h2>The first payment</h2>
+<h3>1. Know your merchant</h3>${renderMerchant(facts, base)}
+${listing('Your base URL, token and order id', set)}
+<h3>2. Ask for an order</h3><p>${prose('The signature is over `data`, exactly as sent. The same `orderId` with the same values returns the same order, so a request may be repeated.')}</p>
+${listing('Create an order', createCommand(asset))}
+<p>${prose('The answer has the deposit `address`, which belongs to this order only, and `paymentUrl`, the payment page for your customer.')}</p>
+<h3>3. Pay it</h3>${renderPay(facts)}
+<h3>4. Ask for its status</h3><p>${prose('The signature of a GET is over the order id.')}</p>${listing('Get the status of the order', STATUS_COMMAND)}
+<h3>5. Receive the callback</h3>${renderReceive(facts)}</section>`;
+}
+
+function renderMerchant({ local }: DocsFacts, base: string): string {
+  const rows = [
+    ['Base URL', `<code>${escapeHtml(base)}</code>`],
+    ['Token', 'signs your requests. It is never sent; keep it on your server'],
+    ['Webhook secret', 'verifies the callbacks'],
+    ['Callback URL', 'where the gateway posts what happens to your orders'],
+  ];
+  const origin =
+    local?.token === undefined
+      ? prose(
+          'The operator of this gateway creates your merchant with `opentill merchant create --id my-shop --callback-url https://shop.example.com/callbacks`. The command shows, once, the base URL, the token and the webhook secret.',
+        )
+      : prose(
+          'This gateway runs in the local profile, with worthless money. The commands below work as they are: they use the merchant `default`, whose token is filled in. `npm run -s opentill -- merchant create --id my-shop --callback-url http://127.0.0.1:4000/` creates another.',
+        );
+  return `<p>${origin}</p>${table('What a merchant has', ['What', 'Value or use'], rows)}`;
+}
+
+function renderPay({ local }: DocsFacts): string {
+  const shopUrl = local?.shopUrl;
+  if (shopUrl === undefined)
+    return `<p>${prose('Open the `paymentUrl` in a browser, and pay with a wallet of that network. On a test network use test tokens of its faucet. Every chain value that ends in `_TEST`, `_SEPOLIA` or `_AMOY` is a test network.')}</p>`;
+  const shop = escapeHtml(shopUrl);
+  return `<p>${prose('The demo shop holds a funded wallet of the local chains and pays for your customer:')}</p>
+${listing('Pay the order on the local chain', `curl -s ${shopUrl}/devnet/pay -H 'content-type: application/json' -d '{"orderId":"'$ORDER'"}'`)}
+<p>Open the <code>paymentUrl</code> in a browser to watch it. <a href="${shop}/devnet">The devnet page</a> shows the addresses of the chains, for a wallet of your own. In <a href="${shop}/">the demo shop</a> the button “Pay as test customer” does the same.</p>`;
+}
+
+function renderReceive({ local }: DocsFacts): string {
+  const shopUrl = local?.shopUrl;
+  const own =
+    'Save one of [the receivers](#verify), start it, and let the gateway post to it. It prints `ORDER_SUCCESS` and the order id when the payment has its confirmations. Only `ORDER_SUCCESS` means paid.';
+  const text = prose(own).replace(/\[([^\]]+)\]\((#\w+)\)/, '<a href="$2">$1</a>');
+  if (shopUrl === undefined)
+    return `<p>${text} ${prose('The operator sets the URL with `opentill merchant set my-shop --callback-url https://shop.example.com/callbacks`.')}</p>`;
+  const shop = escapeHtml(shopUrl);
+  return `<p>${text} The merchant <code>default</code> has its callbacks sent to the demo shop, which shows them on <a href="${shop}/callbacks">a page</a> and can forward them, unchanged, to your program:</p>
+${listing('Forward callbacks to your program', `curl -s ${shopUrl}/callbacks/forward -d url=http://127.0.0.1:4000/`)}
+<p>Then set <code>ORDER</code> to another id, and repeat steps 2 and 3. <a href="${shop}/devnet">The devnet page</a> shows the webhook secret. ${prose('`npm run -s opentill -- merchant set default --callback-url http://127.0.0.1:4000/`, run in the checkout, directs the callbacks to your program without the shop.')}</p>`;
+}
+
+export function renderSigning({ asset }: DocsFacts): string {
+  return `<section id="signing"><h2>Signing</h2><p>${prose(
+    'A POST is signed over its `data`, a GET over its `orderId`: HMAC-SHA256 with the merchant token as key, in hex. The signed text is `data` exactly as sent, without spaces. `GATEWAY` is the base URL of the merchant, such as `https://pay.example.com/m/my-shop`. With a shell:',
+  )}</p>${listing('How to sign a POST', createCommand(asset))}${listing('How to sign a GET', STATUS_COMMAND)}</section>`;
+}
+
+/** Complete receivers in five languages. */
+export function renderVerify(): string {
+  const panels = RECEIVERS.map(({ language, file, command, code }) => ({
+    label: language,
+    html: `<p>Save it as <code>${file}</code> and run it with your webhook secret:</p>${listing(`Run the receiver in ${language}`, `WEBHOOK_SECRET='YOUR-SECRET' ${command}`)}${listing(`Receiver in ${language}`, code)}`,
+  }));
+  return `<section id="verify"><h2>Verify callbacks</h2><p>${prose(
+    '`webhook-signature` is `v1,` and the base64 of HMAC-SHA256 over `webhook-id + "." + webhook-timestamp + "." + body`, with the webhook secret as key. Use the raw body, before any JSON parser. Each program below is complete, uses only the standard library, and listens on port 4000.',
+  )}</p>${tabs('receiver', 'Language', panels)}</section>`;
+}
+
+const GUIDES = [
+  ['deploy/guides/first-payment.md', 'the first payment, with a shop of your own'],
+  ['libs/sdk/README.md', 'the SDK for Node.js, and examples in Python, PHP, Go and Java'],
+  ['docs/api.md', 'the contract of this API in full'],
+  ['services/webhook-sender/docs/callbacks.md', 'how callbacks are retried'],
+  ['deploy/guides/migrating.md', 'move a shop that speaks this API'],
+  ['deploy/guides/going-to-mainnet.md', 'before real money arrives'],
+];
+
+export function renderGuides(): string {
+  const rows = GUIDES.map(([file = '', about = '']) => [`<code>${file}</code>`, about]);
+  return `<section id="guides"><h2>Guides and SDK</h2><p>In the checkout of Opentill, which the operator of this gateway has:</p>${table('Guides', ['File', 'About'], rows)}<p>For programs: <a href="openapi.json">openapi.json</a> (OpenAPI 3.1).</p></section>`;
+}

@@ -1,0 +1,3 @@
+import { describeReceivers } from './support/describe-receivers.ts';
+
+describeReceivers(['Node.js', 'Python', 'PHP', 'Go', 'Java']);
