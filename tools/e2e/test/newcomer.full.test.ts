@@ -1,10 +1,12 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { waitUntil } from '@opentill/testkit/wait-until';
-import { openBrowser, type BrowserUnderTest } from '../src/open-browser.ts';
+import { openBrowser, type BrowserUnderTest, type PageUnderTest } from '../src/open-browser.ts';
 import { processesOf, runNpmStart, takenPorts, type NpmStart } from '../src/run-npm-start.ts';
+import { API, bash } from './started-gateway.ts';
 
 // Time that a new user needs: `npm start`, a purchase in the demo shop, a payment by its test customer.
 
@@ -14,6 +16,7 @@ const BUYING_SECONDS_MAX = 60;
 let stateDir: string;
 let running: NpmStart;
 let browser: BrowserUnderTest;
+let docs: PageUnderTest | undefined;
 
 beforeAll(async () => {
   browser = await openBrowser(); // not part of the measured time
@@ -62,6 +65,45 @@ it('lets a new user buy and pay within a minute after the start', async () => {
   expect(buyingSeconds).toBeLessThan(BUYING_SECONDS_MAX);
   expect([...complaints, ...follower.complaints]).toEqual([]);
 });
+
+/** The code of a listing of /docs. */
+async function listingOf(label: string): Promise<string> {
+  const { page } = docs!;
+  return page.getByRole('region', { name: label, exact: true }).innerText();
+}
+
+it('leads by the commands of /docs only to a verified callback', async () => {
+  const startedAt = Date.now();
+  docs = await browser.open(API);
+  const folder = mkdtempSync(join(tmpdir(), 'opentill-docs-'));
+  const { webhookSecret } = (await (await fetch(`${SHOP}/devnet.json`)).json()) as { webhookSecret: string };
+  writeFileSync(join(folder, 'receiver.mjs'), await listingOf('Receiver in Node.js'));
+  const start = (await listingOf('Run the receiver in Node.js')).replace('YOUR-SECRET', webhookSecret);
+  const receiver = spawn('bash', ['-c', `exec env ${start}`], { cwd: folder, stdio: ['ignore', 'pipe', 2] });
+  try {
+    let received = '';
+    receiver.stdout.setEncoding('utf8').on('data', (text: string) => (received += text));
+    const listens = () => fetch('http://127.0.0.1:4000/').then(({ status }) => status === 401);
+    await waitUntil('the receiver listens', listens);
+    await bash(await listingOf('Forward callbacks to your program'));
+    const set = await listingOf('Your base URL, token and order id');
+    const created = await bash(`${set}\n${await listingOf('Create an order')}`);
+    expect(JSON.parse(created)).toMatchObject({ code: 200, data: { orderId: 'order-1001' } });
+    await bash(`${set}\n${await listingOf('Pay the order on the local chain')}`);
+    await waitUntil('the callback is verified', () => received.includes('ORDER_SUCCESS order-1001'));
+    const status = await bash(`${set}\n${await listingOf('Get the status of the order')}`);
+    expect(JSON.parse(status)).toMatchObject({ code: 200, data: { status: 'SUCCESS' } });
+    for (const operation of ['status', 'pay', 'getOrderStatus', 'supportSymbols'])
+      expect(JSON.parse(await bash(`${set}\n${await listingOf(`How to call ${operation}`)}`))).toMatchObject({
+        code: 200,
+      });
+    expect(docs.complaints).toEqual([]);
+  } finally {
+    receiver.kill('SIGKILL');
+    rmSync(folder, { recursive: true, force: true });
+  }
+  process.stderr.write(`newcomer: the commands of /docs took ${(Date.now() - startedAt) / 1_000} s\n`);
+}, 240_000);
 
 const STEPS = ['starting', 'database, broker', 'setup (', 'hot wallets, operator', 'services:'];
 

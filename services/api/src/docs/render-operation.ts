@@ -1,7 +1,7 @@
 import type { JsonSchema } from '@opentill/contracts/http/schemas';
 import { escapeHtml } from '../routes/escape-html.ts';
 import { fieldsTable, refName, typeOf } from './describe-schema.ts';
-import { listing, prose, table } from './markup.ts';
+import { folded, listing, prose, table } from './markup.ts';
 import { SIGN_ORDER_ID } from './render-start.ts';
 import { SAMPLE_SIGN, sampleValue } from './sample-value.ts';
 
@@ -109,9 +109,12 @@ function renderAnswers({ operationId, responses }: Operation, schemas: Schemas):
   const shown =
     data === undefined
       ? ''
-      : `<p><code>data</code> of a success: ${typeOf(data)}</p>\n${listing(
-          `Example of an answer of ${operationId}`,
-          JSON.stringify({ code: 200, msg: 'success', data: sampleValue(data, schemas) }, null, 2),
+      : `<p><code>data</code> of a success: ${typeOf(data)}</p>\n${folded(
+          'Example',
+          listing(
+            `Example of an answer of ${operationId}`,
+            JSON.stringify({ code: 200, msg: 'success', data: sampleValue(data, schemas) }, null, 2),
+          ),
         )}`;
   return `<h3>Answers</h3>${shown}<p><a href="#errors">Errors</a>: ${errors.join(', ')}</p>`;
 }

@@ -3,7 +3,7 @@ import type { JsonSchema } from '@opentill/contracts/http/schemas';
 import { escapeHtml } from '../routes/escape-html.ts';
 import { fieldsTable } from './describe-schema.ts';
 import type { DocsFacts } from './docs-facts.ts';
-import { prose } from './markup.ts';
+import { folded, prose } from './markup.ts';
 import { PAGE_SCRIPT } from './page-script.ts';
 import { renderErrors } from './render-errors.ts';
 import { renderLimits } from './render-limits.ts';
@@ -94,5 +94,5 @@ function place(group: object, pathOf: (name: string) => string): readonly Placed
 function renderSchema(name: string, schema: JsonSchema): string {
   const { description } = schema;
   const about = typeof description === 'string' ? `<p>${prose(description)}</p>` : '';
-  return `<section id="${name}"><h2>${name}</h2>${about}${fieldsTable(`Fields of ${name}`, schema)}</section>`;
+  return `<section id="${name}"><h2>${name}</h2>${about}${folded('Fields', fieldsTable(`Fields of ${name}`, schema))}</section>`;
 }

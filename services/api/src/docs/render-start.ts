@@ -75,7 +75,7 @@ function renderReceive({ local }: DocsFacts): string {
   const shop = escapeHtml(shopUrl);
   return `<p>${text} The merchant <code>default</code> has its callbacks sent to the demo shop, which shows them on <a href="${shop}/callbacks">a page</a> and can forward them, unchanged, to your program:</p>
 ${listing('Forward callbacks to your program', `curl -s ${shopUrl}/callbacks/forward -d url=http://127.0.0.1:4000/`)}
-<p>Then set <code>ORDER</code> to another id, and repeat steps 2 and 3. <a href="${shop}/devnet">The devnet page</a> shows the webhook secret. ${prose('`npm run -s opentill -- merchant set default --callback-url http://127.0.0.1:4000/`, run in the checkout, directs the callbacks to your program without the shop.')}</p>`;
+<p>Then set <code>ORDER</code> to another id, and repeat steps 2 and 3. <a href="${shop}/devnet">The devnet page</a> shows the webhook secret, and so does <code>${shop}/devnet.json</code>. ${prose('`npm run -s opentill -- merchant set default --callback-url http://127.0.0.1:4000/`, run in the checkout, directs the callbacks to your program without the shop.')}</p>`;
 }
 
 export function renderSigning({ asset }: DocsFacts): string {

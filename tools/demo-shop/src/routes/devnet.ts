@@ -16,7 +16,7 @@ export function addDevnet(app: Express, deps: DevnetRoutesDeps): void {
   app.get('/devnet', (_req, res) => {
     res.type('html').send(devnetPage(wallet.describe(), { shopUrl, webhookSecret }));
   });
-  app.get('/devnet.json', (_req, res) => void res.json({ networks: wallet.describe() }));
+  app.get('/devnet.json', (_req, res) => void res.json({ webhookSecret, networks: wallet.describe() }));
   app.post('/devnet/pay', express.json({ limit: BODY_LIMIT }), async (req, res) => {
     const body = (req.body ?? {}) as Record<string, unknown>;
     if (typeof body['orderId'] === 'string') return void res.json({ txid: await payOrder(body['orderId']) });
