@@ -1,33 +1,16 @@
 import { createServer, type Server } from 'node:http';
 import express, { type NextFunction, type Request, type RequestHandler, type Response } from 'express';
-import type { NetworkConfig } from '@opentill/contracts/network-config';
-import type { Clock } from '@opentill/runtime/clock';
-import type { NewId } from '@opentill/runtime/ids';
-import type { Logger } from '@opentill/runtime/logger';
-import type { Opentill } from '@opentill/sdk/client';
 import { OpentillError } from '@opentill/sdk/opentill-error';
 import { createCallbackBook } from './callbacks.ts';
 import { DevnetRefusal } from './devnet-refusal.ts';
-import type { DevnetWallet } from './devnet-wallet.ts';
 import { problemPage } from './pages/layout.ts';
 import { createPayOrder } from './pay-order.ts';
 import { addCallbacks } from './routes/callbacks.ts';
 import { addDevnet } from './routes/devnet.ts';
 import { addFiles } from './routes/files.ts';
 import { addShop } from './routes/shop.ts';
+import type { ShopDeps } from './shop-deps.ts';
 import type { ShopOrder } from './shop-order.ts';
-
-export interface ShopDeps {
-  readonly port: number;
-  readonly host: string;
-  readonly networks: readonly NetworkConfig[];
-  readonly opentill: Opentill;
-  readonly webhookSecret: string;
-  readonly wallet: DevnetWallet;
-  readonly clock: Clock;
-  readonly newId: NewId;
-  readonly logger: Logger;
-}
 
 /** Answered when the gateway sent no HTTP status: the outcome of the request is unknown. */
 const BAD_GATEWAY = 502;

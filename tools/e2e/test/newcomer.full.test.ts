@@ -79,7 +79,10 @@ it('leads by the commands of /docs only to a verified callback', async () => {
   const { webhookSecret } = (await (await fetch(`${SHOP}/devnet.json`)).json()) as { webhookSecret: string };
   writeFileSync(join(folder, 'receiver.mjs'), await listingOf('Receiver in Node.js'));
   const start = (await listingOf('Run the receiver in Node.js')).replace('YOUR-SECRET', webhookSecret);
-  const receiver = spawn('bash', ['-c', `exec env ${start}`], { cwd: folder, stdio: ['ignore', 'pipe', 2] });
+  const receiver = spawn('bash', ['-c', `exec env ${start}`], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   try {
     let received = '';
     receiver.stdout.setEncoding('utf8').on('data', (text: string) => (received += text));

@@ -1,10 +1,9 @@
 import { expect, it } from 'vitest';
-import type { NetworkConfig } from '@opentill/contracts/network-config';
-import type { Merchant } from '../merchant-book.ts';
+import type { Chain } from '@opentill/domain/chains';
 import { docsFactsOf, gatewayUrlOf } from './docs-facts.ts';
 
-const network = (chain: string) => ({ chain, enabled: true, tokens: [{ symbol: 'USDC' }] }) as NetworkConfig;
-const merchant = { merchantId: 'default', token: 't', returnOrigins: ['http://localhost:3011'] } as Merchant;
+const network = (chain: Chain) => ({ chain, enabled: true, tokens: [{ symbol: 'USDC' }] });
+const merchant = { merchantId: 'default', token: 't', returnOrigins: ['http://localhost:3011'] };
 const SOURCE = {
   checkoutBaseUrl: 'http://localhost:3010/checkout',
   profile: 'local' as const,

@@ -1,6 +1,6 @@
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { networkKindOf } from '@opentill/contracts/network-kind';
-import type { MerchantBook } from '../merchant-book.ts';
+import type { Merchant } from '../merchant-book.ts';
 
 /** What the documents page fills in, so that its commands work as they are. */
 export interface DocsFacts {
@@ -27,6 +27,11 @@ export function gatewayUrlOf(checkoutBaseUrl: string): string | undefined {
   return url.endsWith(CHECKOUT_PATH) ? url.slice(0, -CHECKOUT_PATH.length) : undefined;
 }
 
+/** Part of the merchant book. */
+interface DocumentedMerchants {
+  candidates(merchantId: string): readonly Pick<Merchant, 'merchantId' | 'token' | 'returnOrigins'>[];
+}
+
 const DEFAULT_MERCHANT = 'default';
 const ASSET = { chain: 'ETH_SEPOLIA', symbol: 'USDT' };
 
@@ -37,8 +42,10 @@ const ASSET = { chain: 'ETH_SEPOLIA', symbol: 'USDT' };
 export function docsFactsOf(source: {
   readonly checkoutBaseUrl: string;
   readonly profile: 'production' | 'local';
-  readonly networks: readonly NetworkConfig[];
-  readonly merchants: Pick<MerchantBook, 'candidates'>;
+  readonly networks: readonly (Pick<NetworkConfig, 'chain' | 'enabled'> & {
+    readonly tokens: readonly { readonly symbol: string }[];
+  })[];
+  readonly merchants: DocumentedMerchants;
 }): Pick<DocsFacts, 'gatewayUrl' | 'asset'> & { readonly local: (() => LocalFacts) | undefined } {
   const { networks, merchants } = source;
   const network = networks.find(({ enabled, tokens }) => enabled && tokens.length > 0);
@@ -52,7 +59,7 @@ export function docsFactsOf(source: {
 }
 
 /** An unknown merchant has an empty id. */
-function localFactsOf(merchants: Pick<MerchantBook, 'candidates'>): LocalFacts {
+function localFactsOf(merchants: DocumentedMerchants): LocalFacts {
   const merchant = merchants.candidates(DEFAULT_MERCHANT)[0];
   if (merchant?.merchantId !== DEFAULT_MERCHANT) return { token: undefined, shopUrl: undefined };
   return { token: merchant.token, shopUrl: merchant.returnOrigins[0] };

@@ -1,10 +1,10 @@
 import express, { type Express } from 'express';
 import { expressCallbacks } from '@opentill/sdk/receive-callbacks';
-import type { ShopDeps } from '../app.ts';
 import { nextOrderStatus, type CallbackBook } from '../callbacks.ts';
 import { DevnetRefusal } from '../devnet-refusal.ts';
 import { createCallbackForwarder } from '../forward-callbacks.ts';
 import { callbacksPage } from '../pages/callbacks-page.ts';
+import type { ShopDeps } from '../shop-deps.ts';
 import type { ShopOrder } from '../shop-order.ts';
 
 export interface CallbackRoutesDeps extends Pick<ShopDeps, 'webhookSecret' | 'clock' | 'logger'> {

@@ -1,8 +1,8 @@
 import express, { type Express } from 'express';
-import type { ShopDeps } from '../app.ts';
 import { DevnetRefusal } from '../devnet-refusal.ts';
 import { devnetPage } from '../pages/merchant-pages.ts';
 import type { PayOrder } from '../pay-order.ts';
+import type { ShopDeps } from '../shop-deps.ts';
 
 const BODY_LIMIT = '64kb';
 

@@ -1,6 +1,5 @@
 import express, { type Express, type Response } from 'express';
 import type { Chain, CreatedOrder, OrderFields } from '@opentill/sdk/orders';
-import type { ShopDeps } from '../app.ts';
 import type { CallbackBook } from '../callbacks.ts';
 import { payOutPage } from '../pages/merchant-pages.ts';
 import { orderPage, ordersPage } from '../pages/order-pages.ts';
@@ -8,6 +7,7 @@ import { problemPage } from '../pages/layout.ts';
 import { cartPage, shopWindow } from '../pages/shop-pages.ts';
 import type { PayOrder } from '../pay-order.ts';
 import { findProduct } from '../products.ts';
+import type { ShopDeps } from '../shop-deps.ts';
 import { isPayout, type ShopOrder } from '../shop-order.ts';
 
 export interface ShopRoutesDeps extends Pick<ShopDeps, 'networks' | 'opentill' | 'newId' | 'clock' | 'port'> {
