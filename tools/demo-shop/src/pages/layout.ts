@@ -1,4 +1,4 @@
-export const SHOP_NAME = 'Pebble & Pine';
+const SHOP_NAME = 'Pebble & Pine';
 
 /** Makes text safe for HTML content and attributes. */
 export function escapeHtml(text: string): string {

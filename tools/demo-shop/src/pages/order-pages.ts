@@ -11,7 +11,7 @@ const STAGES = ['ORDER_PENDING', 'ORDER_PENDING_CONFIRMATION', 'ORDER_SUCCESS'];
 const COLLECTION_STEPS = ['Order placed', 'Payment seen', 'Payment confirmed: we ship'];
 const PAYOUT_STEPS = ['Payout accepted', 'In a block', 'Delivered'];
 
-export function badge(order: ShopOrder): string {
+function badge(order: ShopOrder): string {
   const { words, mood } = statusOf(order);
   return `<span class="badge ${mood}" data-status="${escapeHtml(order.status)}">${escapeHtml(words)}</span>`;
 }
