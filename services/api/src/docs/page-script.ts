@@ -3,6 +3,7 @@
  * is complete without it.
  */
 export const PAGE_SCRIPT = `
+let copied; // resets the button that was pressed last
 for (const listing of document.querySelectorAll('.listing')) {
   const code = listing.querySelector('code');
   const button = document.createElement('button');
@@ -18,12 +19,10 @@ for (const listing of document.querySelectorAll('.listing')) {
       getSelection().selectAllChildren(code);
       document.execCommand('copy');
     }
+    copied?.('Copy');
+    copied = say;
     say('Copied');
-    document.getElementById('copied').textContent = 'Copied';
-    setTimeout(() => {
-      say('Copy');
-      document.getElementById('copied').textContent = '';
-    }, 2000);
+    document.getElementById('copied').textContent = button.getAttribute('aria-label');
   });
   listing.prepend(button);
 }
