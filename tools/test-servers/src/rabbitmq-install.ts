@@ -1,7 +1,7 @@
-import { execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { GatewayError } from '@opentill/domain/gateway-error';
+import { libraryPath, readSystem, unpackDebianPackages } from './debian-packages.ts';
 
 export type RabbitMqInstallErrorCode = 'RABBITMQ_MISSING';
 
@@ -9,83 +9,95 @@ export interface RabbitMqBinaries {
   readonly server: string;
   readonly ctl: string;
   readonly epmd: string;
+  /** Variables that the programs need in addition. */
+  readonly env: Readonly<Record<string, string>>;
 }
 
 /** Searched first, because Debian's /usr/sbin/rabbitmq-server is a wrapper that changes user and directory. */
 const SCRIPT_DIRECTORIES = ['/usr/lib/rabbitmq/bin', '/opt/homebrew/sbin', '/usr/local/sbin'];
 const ERLANG_DIRECTORIES = ['/usr/lib/erlang/bin', '/opt/homebrew/bin', '/usr/local/lib/erlang/bin'];
 
-/** policy-rc.d(8) keeps the package from starting its own broker. Concurrent installers wait for the lock. */
-const INSTALL_SCRIPT = `
-exec 9</var/lib/dpkg && flock 9
-policy=/usr/sbin/policy-rc.d
-if [ ! -e "$policy" ]; then
-  printf '#!/bin/sh\\nexit 101\\n' >"$policy" && chmod 755 "$policy" && trap 'rm -f "$policy"' EXIT
-fi
-export DEBIAN_FRONTEND=noninteractive
-install() { apt-get install -y -qq --no-install-recommends rabbitmq-server 9<&-; }
-install || { apt-get update -qq && install; } || exit 1
-systemctl disable rabbitmq-server.service >/dev/null 2>&1 || true`;
+/** Of Debian's rabbitmq-server, without its installation scripts' programs, for example Python. */
+const ERLANG_PACKAGES = [
+  'base',
+  'crypto',
+  'eldap',
+  'inets',
+  'mnesia',
+  'os-mon',
+  'parsetools',
+  'public-key',
+  'runtime-tools',
+  'ssl',
+  'syntax-tools',
+  'tools',
+  'xmerl',
+].map((name) => `erlang-${name}`);
 
-const INSTALL_DEADLINE_MS = 300_000;
-/** dpkg's states between unpacked and installed. */
-const HALF_INSTALLED: ReadonlySet<string> = new Set([
-  'half-installed',
-  'unpacked',
-  'half-configured',
-  'triggers-awaited',
-  'triggers-pending',
-]);
+/** Debian's script sets ROOTDIR to /usr/lib/erlang even if ERL_ROOTDIR is given. */
+const RELOCATE_ERLANG = `sed -i 's|=/usr/lib/erlang$|=$ERL_ROOTDIR|' usr/lib/erlang/bin/erl`;
 
-function findRabbitMq(path: string = process.env['PATH'] ?? ''): RabbitMqBinaries | undefined {
+/** Finds an installed RabbitMQ. Otherwise unpacks Debian's packages into the cache, on systems with apt. */
+export async function findOrUnpackRabbitMq(
+  say: (line: string) => void,
+  signal?: AbortSignal,
+): Promise<RabbitMqBinaries> {
+  const installed = findInstalled();
+  if (installed !== undefined) return installed;
+  const unpacked = await unpackDebianPackages({
+    name: 'rabbitmq-server',
+    bare: ['rabbitmq-server'],
+    complete: ERLANG_PACKAGES,
+    always: 'erlang-',
+    adapt: RELOCATE_ERLANG,
+    say,
+    signal,
+  });
+  if (unpacked.ok) return binariesIn(unpacked.root);
+  throw new GatewayError<RabbitMqInstallErrorCode>(
+    'RABBITMQ_MISSING',
+    [
+      unpacked.reason === undefined
+        ? 'RabbitMQ is not installed.'
+        : `RabbitMQ is not installed, and Debian's packages could not be unpacked: ${unpacked.reason}`,
+      `Do one of these: ${installAdvice(readSystem().families)}; start Docker; set AMQP_URL to a broker of your own.`,
+    ].join('\n'),
+    { retryable: false },
+  );
+}
+
+function findInstalled(path: string = process.env['PATH'] ?? ''): RabbitMqBinaries | undefined {
   const searchPath = path.split(delimiter).filter((directory) => directory.startsWith('/'));
   const find = (name: string, directories: readonly string[]): string | undefined =>
     directories.map((directory) => join(directory, name)).find((file) => existsSync(file));
   const server = find('rabbitmq-server', [...SCRIPT_DIRECTORIES, ...searchPath]);
   const ctl = find('rabbitmqctl', [...SCRIPT_DIRECTORIES, ...searchPath]);
   const epmd = find('epmd', [...ERLANG_DIRECTORIES, ...searchPath, '/usr/bin']);
-  return server && ctl && epmd ? { server, ctl, epmd } : undefined;
+  return server && ctl && epmd ? { server, ctl, epmd, env: {} } : undefined;
 }
 
-/** Under root or with passwordless sudo, installs a missing package on Debian-like systems. */
-export async function findOrInstallRabbitMq(say: (line: string) => void): Promise<RabbitMqBinaries> {
-  const found = findRabbitMq();
-  if (found !== undefined && !(await isHalfInstalled())) return found;
-  if (existsSync('/usr/bin/apt-get')) {
-    const isRoot = process.getuid?.() === 0;
-    if (isRoot || (await succeeds('sudo', ['-n', 'true'], 5_000))) {
-      say('installing the Debian package rabbitmq-server');
-      const shell = ['-c', INSTALL_SCRIPT];
-      await (isRoot
-        ? succeeds('sh', shell, INSTALL_DEADLINE_MS)
-        : succeeds('sudo', ['-n', 'sh', ...shell], INSTALL_DEADLINE_MS));
-      const installed = findRabbitMq();
-      if (installed !== undefined) return installed;
-    }
-  }
-  throw new GatewayError<RabbitMqInstallErrorCode>(
-    'RABBITMQ_MISSING',
-    'RabbitMQ is not installed: run "sudo apt-get install rabbitmq-server", or set AMQP_URL to a broker of your own.',
-    { retryable: false },
-  );
+function binariesIn(root: string): RabbitMqBinaries {
+  const [scripts, erlang] = [join(root, 'usr/lib/rabbitmq/bin'), join(root, 'usr/lib/erlang')];
+  return {
+    server: join(scripts, 'rabbitmq-server'),
+    ctl: join(scripts, 'rabbitmqctl'),
+    epmd: join(erlang, 'bin', 'epmd'),
+    env: { ERL_ROOTDIR: erlang, ...libraryPath(root) },
+  };
 }
 
-/** True while another process is installing the package: its files exist but are not configured. */
-async function isHalfInstalled(): Promise<boolean> {
-  return new Promise((resolve) => {
-    execFile(
-      'dpkg-query',
-      ['--show', '--showformat=${db:Status-Status}', 'rabbitmq-server'],
-      { timeout: 5_000 },
-      (error, status) => resolve(error === null && HALF_INSTALLED.has(status)),
-    );
-  });
-}
+const INSTALL_COMMANDS: readonly (readonly [family: string, command: string])[] = [
+  ['darwin', 'brew install rabbitmq'],
+  ['debian', 'sudo apt-get install rabbitmq-server'],
+  ['ubuntu', 'sudo apt-get install rabbitmq-server'],
+  ['fedora', 'sudo dnf install rabbitmq-server'],
+  ['rhel', 'sudo dnf install rabbitmq-server'],
+  ['suse', 'sudo zypper install rabbitmq-server'],
+  ['arch', 'sudo pacman -S rabbitmq'],
+];
 
-async function succeeds(command: string, args: readonly string[], deadlineMs: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const child = spawn(command, args, { stdio: 'ignore', timeout: deadlineMs });
-    child.once('error', () => resolve(false));
-    child.once('exit', (code) => resolve(code === 0));
-  });
+/** @param families of System */
+export function installAdvice(families: readonly string[]): string {
+  const command = INSTALL_COMMANDS.find(([family]) => families.includes(family))?.[1];
+  return command === undefined ? 'install RabbitMQ' : `run "${command}"`;
 }

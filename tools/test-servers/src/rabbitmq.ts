@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { findFreePort } from './free-port.ts';
 import { acceptsTcp, answersAmqp } from './probe-server.ts';
 import { startProcessGroup, type ProcessGroup } from './process-group.ts';
-import { findOrInstallRabbitMq, type RabbitMqBinaries } from './rabbitmq-install.ts';
+import { findOrUnpackRabbitMq, type RabbitMqBinaries } from './rabbitmq-install.ts';
 import { chooseServiceUser, makeUserDirectory, type ServiceUser } from './service-user.ts';
 
 /** `graceful` closes queues and tables. `kill` sends SIGKILL to the node, like a crash. Both end epmd. */
@@ -44,12 +44,12 @@ const STOP_DEADLINE_MS = 4_000;
 /** Printed when listeners are open and queues recovered. */
 const STARTED = 'Server startup complete';
 
-/** Uses its own epmd, because Erlang's would remain as a daemon. Under root it runs as the package's user. */
+/** Uses its own epmd, because Erlang's would remain as a daemon. Under root it runs as another user. */
 export async function startRabbitMq(options: RabbitMqOptions): Promise<RabbitMqServer> {
-  const binaries = await findOrInstallRabbitMq(options.say ?? (() => {}));
+  const binaries = await findOrUnpackRabbitMq(options.say ?? (() => {}), options.signal);
   const user = chooseServiceUser(['rabbitmq', 'nobody']);
   makeUserDirectory(options.dir, user);
-  const env = await writeConfiguration(options);
+  const env = await writeConfiguration(options, binaries);
   const epmd = await startEpmd(binaries, options.dir, env, user);
   try {
     const node = await startNode(binaries, options, env, user);
@@ -78,7 +78,10 @@ export async function startRabbitMq(options: RabbitMqOptions): Promise<RabbitMqS
 }
 
 /** The node name depends only on the directory, because data contain it. */
-async function writeConfiguration(options: RabbitMqOptions): Promise<Record<string, string>> {
+async function writeConfiguration(
+  options: RabbitMqOptions,
+  binaries: RabbitMqBinaries,
+): Promise<Record<string, string>> {
   const { dir, port, managementPort } = options;
   const configFile = join(dir, 'rabbitmq.conf');
   const pluginsFile = join(dir, 'enabled_plugins');
@@ -97,7 +100,8 @@ async function writeConfiguration(options: RabbitMqOptions): Promise<Record<stri
     mode: 0o644,
   });
   return {
-    PATH: `/usr/lib/erlang/bin:${process.env['PATH'] ?? '/usr/bin:/bin'}`,
+    ...binaries.env,
+    PATH: [dirname(binaries.epmd), process.env['PATH'] ?? '/usr/bin:/bin'].join(delimiter), // of erl
     HOME: dir, // Erlang stores its cookie there
     LANG: 'C.UTF-8',
     ERL_EPMD_ADDRESS: '127.0.0.1',

@@ -31,6 +31,7 @@ export interface ServersOptions {
 
 export interface OwnServer {
   readonly name: string;
+  readonly logFile: string;
   readonly exited: Promise<unknown>;
   isRunning(): boolean;
   lastLogLines(count: number): string;
@@ -62,8 +63,8 @@ export async function findOrStartServers(options: ServersOptions): Promise<Serve
   const isAllGiven = Boolean(options.given.databaseUrl && options.given.amqpUrl);
   const hasEngine = !isAllGiven && options.containers !== false && (await isDockerAnswering());
   const [database, broker] = await Promise.allSettled([
-    findOrBringDatabase(options, hasEngine, say),
-    findOrBringBroker(options, hasEngine, say),
+    reportTime(findOrBringDatabase(options, hasEngine, say), say),
+    reportTime(findOrBringBroker(options, hasEngine, say), say),
   ]);
   const stop = async (): Promise<void> => {
     for (const result of [broker, database]) {
@@ -75,6 +76,13 @@ export async function findOrStartServers(options: ServersOptions): Promise<Serve
   }
   await stop();
   throw database.status === 'rejected' ? database.reason : (broker as PromiseRejectedResult).reason;
+}
+
+async function reportTime(server: Promise<FoundServer>, say: (line: string) => void): Promise<FoundServer> {
+  const beganAt = performance.now();
+  const found = await server;
+  if (found.own) say(`${found.own.name}: ${((performance.now() - beganAt) / 1000).toFixed(1)} s`);
+  return found;
 }
 
 async function findOrBringDatabase(

@@ -11,7 +11,7 @@ import {
   type TestServerUrls,
 } from './test-servers.ts';
 
-const START_DEADLINE_MS = 240_000; // includes installing a broker
+const START_DEADLINE_MS = 720_000; // includes fetching a broker
 
 /**
  * Uses servers of the environment, those that a developer keeps running, or new ones in a child process.
