@@ -1,4 +1,4 @@
-import { chromium } from 'playwright-core';
+import { launchChromium } from './open-browser.ts';
 
 export interface FirstPaint {
   readonly firstPaintMs: number;
@@ -22,10 +22,7 @@ const WATCH = `
 
 /** Opens a page once in a browser with an empty cache. */
 export async function measureFirstPaint(url: string): Promise<FirstPaint> {
-  const browser = await chromium.launch({
-    executablePath: '/usr/bin/chromium',
-    args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'],
-  });
+  const browser = await launchChromium();
   try {
     const page = await browser.newPage({ viewport: { width: 390, height: 844 }, isMobile: true });
     const session = await page.context().newCDPSession(page);

@@ -1,11 +1,9 @@
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
+import { findChromium } from './find-chromium.ts';
 import { WAIT_MS } from './time-limits.ts';
 
-const CHROMIUM = '/usr/bin/chromium';
-const INSTALL_DEADLINE_MS = 240_000;
 const PICTURE_ATTEMPTS = 5;
 const PICTURE_TIMEOUT_MS = 60_000;
 const SCREENSHOTS = join(import.meta.dirname, '..', 'screenshots');
@@ -32,13 +30,21 @@ export interface PageUnderTest {
   keepPicture(name: string, options?: { readonly whole?: boolean }): Promise<void>;
 }
 
-export async function openBrowser(): Promise<BrowserUnderTest> {
-  installChromium();
-  const browser: Browser = await chromium.launch({
-    executablePath: CHROMIUM,
+/** False skips browser tests: `describe.skipIf(!HAS_BROWSER)`. */
+export const HAS_BROWSER = (await findChromium()) !== undefined;
+
+export async function launchChromium(): Promise<Browser> {
+  const found = await findChromium();
+  if (found === undefined) throw new Error('No Chromium: use HAS_BROWSER to skip the test.');
+  return chromium.launch({
+    ...found,
     args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'],
     timeout: WAIT_MS,
   });
+}
+
+export async function openBrowser(): Promise<BrowserUnderTest> {
+  const browser = await launchChromium();
   mkdirSync(SCREENSHOTS, { recursive: true });
   return {
     async open(url, options = {}) {
@@ -84,19 +90,4 @@ async function takePicture(page: Page, path: string, fullPage: boolean): Promise
     }
   }
   throw new Error(`no picture ${path} of ${page.url()} in ${PICTURE_ATTEMPTS} attempts`, { cause });
-}
-
-/** Installs Debian's package if it is missing and the user is root. Throws if it is still missing. */
-function installChromium(): void {
-  if (existsSync(CHROMIUM)) return;
-  if (process.getuid?.() === 0 && existsSync('/usr/bin/apt-get')) {
-    // The font shows Chinese in pictures.
-    const install = 'apt-get install -y -qq --no-install-recommends chromium fonts-wqy-zenhei 9<&-';
-    const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-    // The lock prevents a parallel installation of RabbitMQ.
-    const script = `exec 9</var/lib/dpkg && flock 9; ${install} || { apt-get update -qq && ${install}; }`;
-    spawnSync('sh', ['-c', script], { env, stdio: 'ignore', timeout: INSTALL_DEADLINE_MS });
-  }
-  if (existsSync(CHROMIUM)) return;
-  throw new Error(`${CHROMIUM} is missing; browser tests need it. Run "sudo apt-get install chromium".`);
 }

@@ -1,9 +1,9 @@
-import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { unpackDebianPackages } from '@opentill/test-servers/debian-packages';
 import { waitUntil } from '@opentill/testkit/wait-until';
-import { CHECKOUT } from './read-markdown.ts';
 import { WAIT_MS } from './time-limits.ts';
 
 export type WebServerName = 'nginx' | 'caddy';
@@ -27,36 +27,18 @@ const PACKAGES: Readonly<Record<WebServerName, { readonly names: readonly string
     nginx: { names: ['nginx', 'nginx-common'], at: 'usr/sbin/nginx' },
     caddy: { names: ['caddy'], at: 'usr/bin/caddy' },
   };
-const UNPACKED = join(CHECKOUT, 'node_modules', '.cache', 'web-servers');
-const FETCH_DEADLINE_MS = 60_000;
-const IMPATIENT = '-qq -o Acquire::http::Timeout=10 -o Acquire::https::Timeout=10 -o Acquire::Retries=0';
 
 /**
  * Returns the root folder of the program: `/` if it is installed, else a folder with Debian's package unpacked, which
  * starts no system service. Returns undefined and writes to standard error if the package cannot be fetched.
  */
-export function findWebServer(name: WebServerName): string | undefined {
+export async function findWebServer(name: WebServerName): Promise<string | undefined> {
   const { names, at } = PACKAGES[name];
-  const unpacked = join(UNPACKED, name);
-  const found = ['/', unpacked].find((root) => existsSync(join(root, at)));
-  if (found !== undefined) return found;
-  mkdirSync(UNPACKED, { recursive: true });
-  const fresh = mkdtempSync(join(UNPACKED, 'fetching-'));
-  const fetch = `apt-get download ${IMPATIENT} ${names.join(' ')} 9<&-`;
-  // The lock prevents parallel runs of apt-get.
-  const script = `exec 9</var/lib/dpkg && flock 9; ${fetch} || { apt-get update ${IMPATIENT} 9<&- && ${fetch}; }
-    for package in *.deb; do dpkg-deb -x "$package" unpacked && rm "$package"; done`;
-  try {
-    execFileSync('bash', ['-euc', script], { cwd: fresh, stdio: 'ignore', timeout: FETCH_DEADLINE_MS });
-    renameSync(join(fresh, 'unpacked'), unpacked);
-  } catch {
-    // Another process may have unpacked it at the same time.
-  } finally {
-    rmSync(fresh, { recursive: true, force: true });
-  }
-  if (existsSync(join(unpacked, at))) return unpacked;
+  if (existsSync(join('/', at))) return '/';
+  const unpacked = await unpackDebianPackages({ name, bare: names });
+  if (unpacked.ok) return unpacked.root;
   process.stderr.write(
-    `NOT RUN: the configuration of ${name}. It is not installed, and apt-get cannot fetch it.\n`,
+    `SKIPPED: the configuration of ${name}. It is not installed, and Debian's package cannot be fetched. ${unpacked.reason ?? ''}\n`,
   );
   return undefined;
 }

@@ -1,7 +1,8 @@
 import { availableParallelism, loadavg } from 'node:os';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startCheckoutUnderTest, type CheckoutUnderTest } from '../src/checkout-under-test.ts';
 import { measureFirstPaint, type FirstPaint } from '../src/measure-first-paint.ts';
+import { HAS_BROWSER } from '../src/open-browser.ts';
 import { describeCheckoutBehindAProxy } from './describe-checkout-behind-a-proxy.ts';
 import { describeCheckoutLanguages } from './describe-checkout-languages.ts';
 import { describeCheckoutOnAStaticHost } from './describe-checkout-on-a-static-host.ts';
@@ -25,7 +26,7 @@ const PAINTED_WITHIN_MS = 1_000;
 /** The fastest of several visits counts, because load of the machine only delays. */
 const VISITS_MAX = 5;
 
-it('paints the checkout within 1 s on a slow phone, without layout shifts', async () => {
+it.skipIf(!HAS_BROWSER)('paints the checkout within 1 s on a slow phone, without layout shifts', async () => {
   const { paymentUrl } = await under().order('ETH_SEPOLIA');
   const visits: FirstPaint[] = [];
   const best = () => visits.toSorted((a, b) => a.largestPaintMs - b.largestPaintMs)[0];
@@ -46,9 +47,11 @@ it('paints the checkout within 1 s on a slow phone, without layout shifts', asyn
   expect(best()?.largestPaintMs).toBeLessThan(PAINTED_WITHIN_MS * crowding);
 });
 
-describeCheckoutStates(under);
-describeCheckoutLanguages(under);
-describeCheckoutWallets(under);
-describeCheckoutTrouble(under);
-describeCheckoutOnAStaticHost(under);
-describeCheckoutBehindAProxy(under);
+describe.skipIf(!HAS_BROWSER)('the hosted page', () => {
+  describeCheckoutStates(under);
+  describeCheckoutLanguages(under);
+  describeCheckoutWallets(under);
+  describeCheckoutTrouble(under);
+  describeCheckoutOnAStaticHost(under);
+  describeCheckoutBehindAProxy(under);
+});

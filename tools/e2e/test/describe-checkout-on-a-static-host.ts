@@ -109,13 +109,13 @@ export function describeCheckoutOnAStaticHost(under: () => CheckoutUnderTest): v
       await view.page.close();
     });
 
-    it.each(['nginx', 'caddy'] as const)(
+    it.for(['nginx', 'caddy'] as const)(
       "is served by %s with the guide's configuration",
-      async (name) => {
-        const [root, block] = [findWebServer(name), blocks[name]];
+      async (name, { skip }) => {
+        const [root, block] = [await findWebServer(name), blocks[name]];
         expect(Object.keys(headersOf(block)).toSorted()).toEqual(HEADERS);
         expect(headersOf(block)).toEqual(headersOf(blocks.nginx));
-        if (root === undefined) return; // findWebServer wrote to standard error
+        if (root === undefined) return skip(`no ${name}`);
         const port = await findFreePort();
         const files = mkdtempSync(join(tmpdir(), 'opentill-host-'));
         const here = block.replace('/srv/page', folder);
@@ -150,7 +150,6 @@ export function describeCheckoutOnAStaticHost(under: () => CheckoutUnderTest): v
           rmSync(files, { recursive: true });
         }
       },
-      180_000,
     );
 
     it('is paid by a browser wallet', async () => {
