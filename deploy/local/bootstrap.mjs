@@ -12,7 +12,8 @@ const COMMANDS = ['start', 'test', 'test-full', 'bench', 'ci', 'opentill'];
 const OPERATE = join(ROOT, 'deploy', 'local', 'dist', 'operate', 'main.js');
 
 /** Prints the line that scripts parse, as the last one. Returns the exit code. */
-function report({ passed, failed }) {
+function report({ passed, failed, skipped }) {
+  if (skipped > 0) say(`${skipped} tests skipped`);
   if (passed + failed === 0) say('no test ran');
   process.stdout.write(`${passed} passed, ${failed} failed\n`);
   return failed > 0 || passed === 0 ? 1 : 0;
@@ -47,6 +48,10 @@ function operate(args, env) {
 
 async function run(command, args) {
   if (!COMMANDS.includes(command)) throw new BootstrapError(`Use one of: ${COMMANDS.join(', ')}.`);
+  if (process.platform === 'win32')
+    throw new BootstrapError(
+      'On Windows run this in WSL: "wsl --install", then Node.js and npm in its Ubuntu.',
+    );
   const toolchain = findToolchain();
   const env = environmentWith(toolchain);
   if (command === 'opentill' && existsSync(OPERATE)) return operate(args, env);

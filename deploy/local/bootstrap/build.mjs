@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CACHE, capture, ROOT, say } from './run-command.mjs';
+import { CACHE, capture, ROOT, runStep } from './run-command.mjs';
 
 const GROUPS = ['libs', 'services', 'deploy', 'tools'];
 /** Inputs of every package's build. */
@@ -17,8 +17,7 @@ const SHARED = [
 export function build(env) {
   const stampFile = join(CACHE, 'built');
   if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === fingerprintOf(ROOT)) return;
-  say('building');
-  capture('pnpm', ['build'], 'The build failed.', { env });
+  runStep('building', () => capture('pnpm', ['build'], 'The build failed.', { env }));
   mkdirSync(CACHE, { recursive: true });
   writeFileSync(stampFile, fingerprintOf(ROOT));
 }

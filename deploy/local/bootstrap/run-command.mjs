@@ -17,6 +17,15 @@ export function say(line) {
   process.stderr.write(`${((Date.now() - startedAt) / 1000).toFixed(1).padStart(6)} s  ${line}\n`);
 }
 
+/** Prints what begins and, when it is done, the time that it took. */
+export function runStep(name, work) {
+  say(name);
+  const beganAt = Date.now();
+  const result = work();
+  say(`${name}: ${((Date.now() - beganAt) / 1000).toFixed(1)} s`);
+  return result;
+}
+
 /** Undefined for a missing or invalid file. */
 export function readJson(file) {
   try {

@@ -47,7 +47,8 @@ export function countResults(results, exitCode) {
       (status === 'failed' && assertionResults.every((test) => test.status !== 'failed')),
   );
   const failed = (results?.numFailedTests ?? 0) + broken.length;
-  return { passed, failed: failed === 0 && exitCode !== 0 ? 1 : failed };
+  const skipped = results?.numPendingTests ?? 0;
+  return { passed, failed: failed === 0 && exitCode !== 0 ? 1 : failed, skipped };
 }
 
 /** Runs test runs and other steps concurrently. @returns totals of the test runs, and names of other failed steps */
@@ -58,7 +59,7 @@ async function runTests(steps, args, env) {
   const lanes = steps.map((lane) =>
     lane.map((step) => (step.projects === undefined ? step : testStep(step, args, fileOf()))),
   );
-  const sum = { passed: 0, failed: 0, otherFailures: [] };
+  const sum = { passed: 0, failed: 0, skipped: 0, otherFailures: [] };
   try {
     const codes = await runLanes(lanes, env);
     for (const { name, outputFile } of lanes.flat()) {
@@ -67,9 +68,8 @@ async function runTests(steps, args, env) {
         if (code !== 0) sum.otherFailures.push(name);
         continue;
       }
-      const { passed, failed } = countResults(readJson(outputFile), code);
-      sum.passed += passed;
-      sum.failed += failed;
+      const counts = countResults(readJson(outputFile), code);
+      for (const name of Object.keys(counts)) sum[name] += counts[name];
     }
     return sum;
   } finally {

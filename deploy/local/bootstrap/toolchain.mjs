@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
-import { BootstrapError, CACHE, capture, readJson, ROOT, say } from './run-command.mjs';
+import { BootstrapError, CACHE, capture, readJson, ROOT, runStep } from './run-command.mjs';
 
 const NODE_MAJOR = '24';
 /** Pinned versions of Node and pnpm, with the integrity that npm checks. */
@@ -41,8 +41,8 @@ export function findToolchain() {
     return noted;
 
   const hasNode = isRightNode(process.execPath);
-  say(`fetching ${hasNode ? '' : `Node ${NODE_MAJOR} and `}${pnpm} from npm`);
-  const modules = installPinned(hasNode);
+  const what = `fetching ${hasNode ? '' : `Node ${NODE_MAJOR} and `}${pnpm} from npm`;
+  const modules = runStep(what, () => installPinned(hasNode));
   const fetched = join(modules, `node-${process.platform}-${process.arch}`, 'bin', 'node');
   const node = hasNode ? process.execPath : fetched;
   if (!isRightNode(node)) {
@@ -89,10 +89,11 @@ export function install(toolchain, env) {
   const stamp = hash.digest('hex');
   const isInstalled = existsSync(join(ROOT, 'node_modules', '.modules.yaml'));
   if (isInstalled && existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp) return;
-  say('installing packages');
-  capture('pnpm', ['install', '--frozen-lockfile'], 'The packages could not be installed.', {
-    env: { ...env, CI: '1' },
-  });
+  runStep('installing packages', () =>
+    capture('pnpm', ['install', '--frozen-lockfile'], 'The packages could not be installed.', {
+      env: { ...env, CI: '1' },
+    }),
+  );
   mkdirSync(CACHE, { recursive: true });
   writeFileSync(stampFile, stamp);
 }

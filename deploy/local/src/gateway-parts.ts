@@ -1,4 +1,5 @@
 import { GatewayError } from '@opentill/domain/gateway-error';
+import type { ExitStatus } from '@opentill/test-servers/process-group';
 
 /*
  * Parts of a gateway, stopped in layers: services first, so that they release their leases; then chains and broker;
@@ -17,6 +18,7 @@ export type MemberErrorCode = 'MEMBER_DIED';
 
 export interface Member {
   readonly name: string;
+  readonly logFile?: string;
   readonly exited: Promise<unknown>;
   lastLogLines(count: number): string;
   stop(): Promise<void>;
@@ -58,9 +60,9 @@ export function createMembers(): Members {
     add(layer, member) {
       const group = layers.get(layer);
       group?.add(member);
-      void member.exited.then(() => {
+      void member.exited.then((status) => {
         if (stopping !== undefined || !group?.has(member)) return;
-        firstDeath ??= memberDied(member);
+        firstDeath ??= memberDied(member, status);
         rejectDied(firstDeath);
       });
     },
@@ -73,10 +75,13 @@ export function createMembers(): Members {
   };
 }
 
-function memberDied(member: Member): GatewayError<MemberErrorCode> {
+function memberDied(member: Member, status: unknown): GatewayError<MemberErrorCode> {
+  const { code, signal } = (status ?? {}) as Partial<ExitStatus>;
+  const how = signal ? ` by ${signal}` : code === undefined ? '' : ` with exit code ${code}`;
+  const lines = member.lastLogLines(20) || '(none)';
   return new GatewayError(
     'MEMBER_DIED',
-    `${member.name} ended unexpectedly. Its last lines:\n${member.lastLogLines(20)}`,
+    `${member.name} ended unexpectedly${how}. Last lines of ${member.logFile ?? 'its log'}:\n${lines}`,
     {
       retryable: false,
       context: { name: member.name },

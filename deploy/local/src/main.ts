@@ -39,6 +39,7 @@ try {
     checkout: CHECKOUT,
   });
   gateway = await startGateway({ ...options, say, signal: stopping.signal });
+  say('ready');
   const { chains, tron, sui } = gateway;
   const devnets = new Set<string>([...chains, tron, sui].flatMap((running) => running?.network.chain ?? []));
   process.stdout.write(

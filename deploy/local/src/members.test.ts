@@ -7,9 +7,10 @@ interface FakeMember extends Member {
 
 function member(name: string, log: string[], failure?: Error): FakeMember {
   let die: () => void = () => undefined;
-  const exited = new Promise<void>((resolve) => (die = resolve));
+  const exited = new Promise<unknown>((resolve) => (die = () => resolve({ code: 7, signal: null })));
   return {
     name,
+    logFile: `/logs/${name}.log`,
     exited,
     lastLogLines: () => `last words of ${name}`,
     stop: async () => {
@@ -41,7 +42,7 @@ test('stops all other members after one failed to stop', async () => {
   expect(log).toEqual(['api', 'postgres']);
 });
 
-test('reports the first unexpected end with its last log lines', async () => {
+test('reports the first unexpected end with exit code and last log lines', async () => {
   const members = createMembers();
   const [tracker, api] = [member('tracker', []), member('api', [])];
   members.add('services', tracker);
@@ -49,7 +50,7 @@ test('reports the first unexpected end with its last log lines', async () => {
   tracker.die();
   await expect(members.died).rejects.toMatchObject({
     code: 'MEMBER_DIED',
-    message: expect.stringMatching(/tracker ended unexpectedly[^]*last words of tracker/),
+    message: `tracker ended unexpectedly with exit code 7. Last lines of /logs/tracker.log:\nlast words of tracker`,
   });
   api.die();
   await api.exited;

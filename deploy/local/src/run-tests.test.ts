@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 interface Results {
   readonly numPassedTests: number;
   readonly numFailedTests: number;
+  readonly numPendingTests: number;
   readonly testResults: readonly {
     readonly status: string;
     readonly assertionResults: readonly { readonly status: string }[];
@@ -10,7 +11,10 @@ interface Results {
 }
 
 interface RunTests {
-  countResults(results: Results | undefined, exitCode: number): { passed: number; failed: number };
+  countResults(
+    results: Results | undefined,
+    exitCode: number,
+  ): { passed: number; failed: number; skipped: number };
 }
 
 // Untyped JavaScript, because it runs before any package is installed.
@@ -20,6 +24,7 @@ const { countResults } = (await import(file)) as RunTests;
 const results: Results = {
   numPassedTests: 7,
   numFailedTests: 2,
+  numPendingTests: 0,
   testResults: [
     { status: 'failed', assertionResults: [{ status: 'failed' }, { status: 'failed' }] },
     { status: 'failed', assertionResults: [] },
@@ -27,7 +32,7 @@ const results: Results = {
 };
 
 test('counts a file that could not run as a failure', () => {
-  expect(countResults(results, 1)).toEqual({ passed: 7, failed: 3 });
+  expect(countResults(results, 1)).toEqual({ passed: 7, failed: 3, skipped: 0 });
 });
 
 test('counts a file without tests as a failure', () => {
@@ -35,6 +40,7 @@ test('counts a file without tests as a failure', () => {
   expect(countResults({ ...results, numFailedTests: 0, testResults: [empty] }, 0)).toEqual({
     passed: 7,
     failed: 1,
+    skipped: 0,
   });
 });
 
@@ -42,7 +48,13 @@ test('counts a run that failed without a failed test or a report as a failure', 
   expect(countResults({ ...results, numFailedTests: 0, testResults: [] }, 1)).toEqual({
     passed: 7,
     failed: 1,
+    skipped: 0,
   });
-  expect(countResults(undefined, 1)).toEqual({ passed: 0, failed: 1 });
-  expect(countResults(undefined, 0)).toEqual({ passed: 0, failed: 0 });
+  expect(countResults(undefined, 1)).toEqual({ passed: 0, failed: 1, skipped: 0 });
+  expect(countResults(undefined, 0)).toEqual({ passed: 0, failed: 0, skipped: 0 });
+});
+
+test('counts skipped tests apart from passed ones', () => {
+  const skipping = { ...results, numFailedTests: 0, numPendingTests: 4, testResults: [] };
+  expect(countResults(skipping, 0)).toEqual({ passed: 7, failed: 0, skipped: 4 });
 });

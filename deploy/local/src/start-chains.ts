@@ -7,6 +7,7 @@ import { startTronNode } from '@opentill/devnets/tron/node-process';
 import { findToken } from '@opentill/contracts/network-config';
 import type { GatewayOptions } from './gateway-options.ts';
 import type { StateDirectory } from './state-directory.ts';
+import { timeStep } from './time-step.ts';
 import type {
   LocalNetworks,
   EvmDevnetNetwork,
@@ -43,11 +44,14 @@ export async function startChains(
   directory: StateDirectory,
   options: GatewayOptions,
 ): Promise<RunningChains> {
+  const { say } = options;
   const [evmResults, [tronResult, suiResult]] = await Promise.all([
-    Promise.allSettled(evm.map(async (network) => startEvmChain(network, directory, options))),
+    Promise.allSettled(
+      evm.map(async (network) => timeStep(network.chain, say, startEvmChain(network, directory, options))),
+    ),
     Promise.allSettled([
-      Promise.resolve(tron && startTronChain(tron, directory, options)),
-      Promise.resolve(sui && startSuiChain(sui, directory, options)),
+      Promise.resolve(tron && timeStep(tron.chain, say, startTronChain(tron, directory, options))),
+      Promise.resolve(sui && timeStep(sui.chain, say, startSuiChain(sui, directory, options))),
     ] as const),
   ]);
   const running: RunningChains = {

@@ -21,6 +21,7 @@ import { operatorEnvironment, SERVICE_ENVIRONMENTS, type Environment } from './s
 import type { RunningEvmChain, RunningSuiChain, RunningTronChain } from './start-chains.ts';
 import { isReady, startService } from './start-service.ts';
 import { prepareStateDirectory, type StateDirectory } from './state-directory.ts';
+import { timeStep } from './time-step.ts';
 import { allNetworks, readNetworks, servicesFor, type LocalNetworks } from './write-networks.ts';
 
 export type StartGatewayErrorCode = 'GATEWAY_NOT_READY';
@@ -66,7 +67,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const foundations = await startInfrastructure(options, networks, directory, members);
     const gateway = createGateway(options, directory, members, foundations);
     options.say?.(`services: ${services.join(', ')}`);
-    await settleAll(services.map(async (service) => gateway.startService(service)));
+    await settleAll(
+      services.map(async (service) => timeStep(service, options.say, gateway.startService(service))),
+    );
     options.signal?.throwIfAborted();
     if (services.includes('api')) await waitForGateway(gateway, members, options.signal);
     return gateway;

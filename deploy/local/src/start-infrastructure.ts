@@ -14,6 +14,7 @@ import { runOpentill } from './run-command.ts';
 import { operatorEnvironment, setupEnvironment, type EnvironmentSource } from './service-environments.ts';
 import { nodesOf, startChains, type RunningChains } from './start-chains.ts';
 import { readOrMakeSecrets, type LocalSecrets, type StateDirectory } from './state-directory.ts';
+import { timeStep } from './time-step.ts';
 import { allNetworks, writeNetworks, type LocalNetworks } from './write-networks.ts';
 
 const SETUP_DEADLINE_MS = 240_000;
@@ -51,27 +52,24 @@ export async function startInfrastructure(
   const source = environmentSource(options, directory, secrets, servers, wallet, policy);
   say(`setup (database: ${servers.database.origin}, broker: ${servers.broker.origin})`);
   if (servers.database.origin === 'given' && !options.keep) await resetGivenDatabase(servers.database.url);
-  await rejectOnMemberEnd(
-    members,
-    runOpentill({
-      args: ['setup'],
-      env: setupEnvironment(source),
-      logs: directory.logs,
-      deadlineMs: SETUP_DEADLINE_MS,
-      signal,
-    }),
-  );
+  const setup = runOpentill({
+    args: ['setup'],
+    env: setupEnvironment(source),
+    logs: directory.logs,
+    deadlineMs: SETUP_DEADLINE_MS,
+    signal,
+  });
+  await timeStep('setup', say, rejectOnMemberEnd(members, setup));
   writeFileSync(directory.operatorFile, JSON.stringify(operatorEnvironment(source)), { mode: 0o600 });
   say('hot wallets, operator');
-  await settleAll([
-    fundHotWallets({
-      chains,
-      wallet,
-      file: directory.topUpsFile,
-      databaseUrl: roleUrl(source.adminUrl, 'ops', secrets.rolePasswords.ops),
-    }),
-    prepareOperator(servers.database.url, directory.operatorTokenFile),
-  ]);
+  const funds = fundHotWallets({
+    chains,
+    wallet,
+    file: directory.topUpsFile,
+    databaseUrl: roleUrl(source.adminUrl, 'ops', secrets.rolePasswords.ops),
+  });
+  const operator = prepareOperator(servers.database.url, directory.operatorTokenFile);
+  await timeStep('hot wallets, operator', say, settleAll([funds, operator]));
   return { source, servers, chains, networks, wallet, policy };
 }
 

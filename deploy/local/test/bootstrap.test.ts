@@ -75,6 +75,7 @@ describe('test runs', () => {
     expect(JSON.parse(stdout.trim().split('\n').at(-1)!)).toEqual({
       passed: 0,
       failed: 0,
+      skipped: 0,
       otherFailures: [],
     });
   });
