@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from './bootstrap/build.mjs';
-import { BootstrapError, ROOT, runForwarding, say } from './bootstrap/run-command.mjs';
+import { BootstrapError, ROOT, runForwarding, say, STARTED_AT } from './bootstrap/run-command.mjs';
 import { runDefaultTests, runLongTests } from './bootstrap/run-tests.mjs';
 import { environmentWith, findToolchain, install } from './bootstrap/toolchain.mjs';
 
@@ -67,6 +67,7 @@ async function run(command, args) {
   const { code } = await runForwarding('node', [main, ...args], {
     ...env,
     OPENTILL_STARTED_BY: `${process.pid}`,
+    OPENTILL_STARTED_AT: `${STARTED_AT}`,
   });
   return code;
 }

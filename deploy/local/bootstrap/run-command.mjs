@@ -8,13 +8,14 @@ export const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '.
 /** State kept between runs. */
 export const CACHE = join(ROOT, 'node_modules', '.cache', 'opentill');
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
-const startedAt = Date.now();
+/** Unix time in ms, from which lines count their seconds. */
+export const STARTED_AT = Date.now();
 
 /** Failure described in one sentence, if useful with the end of a command's output. */
 export class BootstrapError extends Error {}
 
 export function say(line) {
-  process.stderr.write(`${((Date.now() - startedAt) / 1000).toFixed(1).padStart(6)} s  ${line}\n`);
+  process.stderr.write(`${((Date.now() - STARTED_AT) / 1000).toFixed(1).padStart(6)} s  ${line}\n`);
 }
 
 /** Prints what begins and, when it is done, the time that it took. */

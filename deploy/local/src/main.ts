@@ -9,9 +9,10 @@ import { summaryScreen, withoutPassword } from './summary.ts';
 const STOP_DEADLINE_MS = 14_000;
 const PARENT_POLL_MS = 500;
 
-const startedAt = performance.now();
+/** Unix time in ms. Under `npm start` the lines continue those of bootstrap.mjs. */
+const startedAt = Number(process.env['OPENTILL_STARTED_AT']) || Date.now();
 const say = (line: string): void => {
-  process.stderr.write(`${((performance.now() - startedAt) / 1000).toFixed(1).padStart(6)} s  ${line}\n`);
+  process.stderr.write(`${((Date.now() - startedAt) / 1000).toFixed(1).padStart(6)} s  ${line}\n`);
 };
 
 const stopping = new AbortController();
