@@ -2,7 +2,7 @@ import type { Chain } from '@opentill/domain/chains';
 import { confirmedNum, isDeepEnough, type TransferState } from '@opentill/domain/confirmations';
 import { formatAmount } from '@opentill/domain/money';
 import type { NotifyOrder, OrderStatus, OrderType, TransactionView } from './notify-order.ts';
-import { serializeCallbackData } from './signing/callback.ts';
+import { serializeCallbackData, type CallbackValue } from './signing/callback.ts';
 
 /** Amounts in base units. */
 export interface OrderToFormat {
@@ -102,6 +102,9 @@ function transactionStatus(
 
 /** Fixed when the notification is written (docs/api.md section 6). @throws GatewayError CALLBACK_DATA_NOT_PORTABLE */
 export function notifyOrderText(notifyOrder: NotifyOrder): string {
-  const { transaction, ...order } = notifyOrder;
-  return serializeCallbackData({ ...order, transaction: transaction === null ? null : { ...transaction } });
+  return serializeCallbackData(notifyOrderMembers(notifyOrder));
+}
+
+export function notifyOrderMembers({ transaction, ...order }: NotifyOrder): Record<string, CallbackValue> {
+  return { ...order, transaction: transaction === null ? null : { ...transaction } };
 }

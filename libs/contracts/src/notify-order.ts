@@ -1,4 +1,5 @@
 import type { Chain } from '@opentill/domain/chains';
+import type { UnmatchedReason } from '@opentill/domain/settle-transfer';
 
 /** docs/api.md section 3. */
 export type OrderStatus = 'INIT' | 'PENDING' | 'PENDING_CONFIRMATION' | 'SUCCESS' | 'EXPIRED' | 'FAILED';
@@ -12,6 +13,7 @@ export type NotifyType =
   | 'ORDER_EXPIRED'
   | 'ORDER_FAILED'
   | 'ORDER_REVERTED'
+  | 'ORDER_UNMATCHED'
   | 'COLLECT_PENDING'
   | 'COLLECT_SUCCESS'
   | 'COLLECT_FAILED';
@@ -36,7 +38,7 @@ export interface TransactionView {
   readonly txGas: string | null;
 }
 
-/** Answer of GET status and `data` of every order callback (docs/api.md section 4). */
+/** `data` of the order callbacks; GET status adds `unmatched` (docs/api.md section 4). */
 export interface NotifyOrder {
   readonly orderId: string;
   readonly uid: string | null;
@@ -48,4 +50,19 @@ export interface NotifyOrder {
   readonly fee: '0';
   readonly feeRatio: '0';
   readonly transaction: TransactionView | null;
+}
+
+/** A payment that arrived at the order's address and does not count for it (docs/api.md section 4). */
+export interface UnmatchedTransfer {
+  readonly chain: Chain;
+  readonly symbol: string;
+  /** Decimal string. */
+  readonly amount: string;
+  readonly txid: string;
+  readonly reason: UnmatchedReason;
+}
+
+/** `data` of ORDER_UNMATCHED, newest first. Without explorer pages, because callbacks contain no `/`. */
+export interface NotifyUnmatched extends NotifyOrder {
+  readonly unmatched: readonly UnmatchedTransfer[];
 }

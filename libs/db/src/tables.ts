@@ -39,6 +39,8 @@ type Nullable<T> = T | null;
 type Identity = ColumnType<number, never, never>;
 type Jsonb<T extends object> = JSONColumnType<T, string | undefined, string>;
 
+export type LogoType = 'image/svg+xml' | 'image/png';
+
 export interface MerchantTable {
   merchant_id: string;
   name: string;
@@ -54,6 +56,14 @@ export interface MerchantTable {
   underpayment_tolerance_bps: Defaulted<number>;
   late_grace_seconds: Defaulted<number>;
   notify_reverted: Defaulted<boolean>;
+  notify_unmatched: Defaulted<boolean>;
+  logo: Nullable<Buffer>;
+  logo_type: Nullable<LogoType>;
+  logo_hash: GeneratedAlways<string | null>;
+  accent_color: Nullable<string>;
+  support_url: Nullable<string>;
+  support_email: Nullable<string>;
+  shop_url: Nullable<string>;
   rate_limits: Jsonb<Record<string, unknown>>;
   enabled: Defaulted<boolean>;
   created_at: Defaulted<Date>;
@@ -104,6 +114,8 @@ export interface OrdersTable {
   cutoff_at: GeneratedAlways<Date>;
   late_callback_at: Nullable<Date>;
   late_callback_due_at: Nullable<Date>;
+  unmatched_callback_at: Nullable<Date>;
+  unmatched_callback_due_at: Nullable<Date>;
   updated_at: Defaulted<Date>;
 }
 
@@ -213,6 +225,8 @@ export interface UnmatchedDepositTable {
   order_pk: string;
   reason: UnmatchedReason;
   withdrawn: Defaulted<boolean>;
+  dust: Defaulted<boolean>;
+  reported: Defaulted<boolean>;
   created_at: Defaulted<Date>;
   updated_at: Defaulted<Date>;
 }

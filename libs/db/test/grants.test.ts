@@ -40,7 +40,9 @@ const NOTIFICATION: Columns = [
   'occurred_at',
 ];
 
-/** Excludes the sealed secrets, which ops only writes. */
+const PROFILE = ['accent_color', 'support_url', 'support_email', 'shop_url'];
+
+/** Excludes the sealed secrets and the logo, which ops only writes. */
 const MERCHANT_WITHOUT_SECRETS: Columns = [
   'merchant_id',
   'name',
@@ -52,6 +54,10 @@ const MERCHANT_WITHOUT_SECRETS: Columns = [
   'underpayment_tolerance_bps',
   'late_grace_seconds',
   'notify_reverted',
+  'notify_unmatched',
+  'logo_type',
+  'logo_hash',
+  ...PROFILE,
   'rate_limits',
   'webhook_secret_switch_at',
   'enabled',
@@ -139,6 +145,10 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
         'order_ttl_seconds',
         'underpayment_tolerance_bps',
         'late_grace_seconds',
+        'logo',
+        'logo_type',
+        'logo_hash',
+        ...PROFILE,
         'rate_limits',
         'enabled',
         'created_at',
@@ -178,6 +188,7 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
     deposit_address: { select: ALL, insert: ALL },
     notification: { select: ALL, insert: NOTIFICATION }, // rows by policy: only the first of an order
     transfer: READ,
+    unmatched_deposit: READ,
     transfer_settlement: { select: ['transfer_id', 'credited'] },
     chain_cursor: READ,
     'tracker.lease': READ,
@@ -205,7 +216,7 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
     epoch_committee: { select: ALL, insert: ALL, update: ['end_height', 'end_hash'] },
   },
   tracker: {
-    merchant: { select: ['merchant_id', 'notify_reverted', 'enabled'] },
+    merchant: { select: ['merchant_id', 'notify_reverted', 'notify_unmatched', 'enabled'] },
     orders: {
       select: ALL,
       update: [
@@ -217,6 +228,8 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
         'updated_at',
         'late_callback_at',
         'late_callback_due_at',
+        'unmatched_callback_at',
+        'unmatched_callback_due_at',
       ],
     },
     deposit_address: READ,

@@ -7,7 +7,8 @@ export type OrderNotifyType =
   | 'ORDER_SUCCESS'
   | 'ORDER_EXPIRED'
   | 'ORDER_FAILED'
-  | 'ORDER_REVERTED';
+  | 'ORDER_REVERTED'
+  | 'ORDER_UNMATCHED';
 
 const BY_STATUS: { readonly [S in CollectionStatus | PayoutStatus]: OrderNotifyType } = {
   INIT: 'ORDER_PENDING',
@@ -18,7 +19,7 @@ const BY_STATUS: { readonly [S in CollectionStatus | PayoutStatus]: OrderNotifyT
   FAILED: 'ORDER_FAILED',
 };
 
-/** ORDER_REVERTED is absent, because the order stays SUCCESS. */
+/** ORDER_REVERTED and ORDER_UNMATCHED are absent, because they change no status. */
 export function notifyTypeOf(status: CollectionStatus | PayoutStatus): OrderNotifyType {
   return BY_STATUS[status];
 }

@@ -12,8 +12,15 @@ import type { CollectionStatus } from './order-status.ts';
 
 export type TransferFit = 'ORDERED' | 'WRONG_TOKEN' | 'WRONG_CHAIN';
 
-export type UnmatchedReason =
-  'WRONG_TOKEN' | 'WRONG_CHAIN' | 'LATE' | 'UNDERPAID' | 'AFTER_SUCCESS' | 'ORDER_FAILED';
+export const UNMATCHED_REASONS = [
+  'WRONG_TOKEN',
+  'WRONG_CHAIN',
+  'LATE',
+  'UNDERPAID',
+  'AFTER_SUCCESS',
+  'ORDER_FAILED',
+] as const;
+export type UnmatchedReason = (typeof UNMATCHED_REASONS)[number];
 
 /** Contracts in canonical form; null for the native coin. */
 export interface Asset {

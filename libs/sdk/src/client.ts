@@ -4,7 +4,7 @@ import type {
   CheckoutOrder,
   CollectionFields,
   CreatedOrder,
-  Order,
+  OrderWithUnmatched,
   OrderStatus,
   PayoutFields,
   SupportedSymbol,
@@ -40,7 +40,7 @@ export interface Opentill {
   /** `UNPROCESSABLE`: the hot wallet's balance is too low. */
   createPayout(fields: PayoutFields, options?: CallOptions): Promise<CreatedOrder>;
   /** Complete state of a collection or a payout. */
-  status(orderId: string, options?: CallOptions): Promise<Order>;
+  status(orderId: string, options?: CallOptions): Promise<OrderWithUnmatched>;
   /** A collection as the checkout page shows it. */
   pay(orderId: string, options?: CallOptions): Promise<CheckoutOrder>;
   /** Only the status: cheap, for polling (at most twice a second). */
@@ -100,7 +100,7 @@ export function createOpentill(options: OpentillOptions): Opentill {
       (await post('/v1/order/createPayout', fields, call)) as CreatedOrder,
     status: async (orderId, call) => {
       const path = `/v1/order/status/${encodeURIComponent(orderId)}`;
-      return (await get(path, { sign: sign(orderId) }, call)) as Order;
+      return (await get(path, { sign: sign(orderId) }, call)) as OrderWithUnmatched;
     },
     pay: async (orderId, call) =>
       (await get('/v1/order/pay', { orderId, sign: sign(orderId) }, call)) as CheckoutOrder,

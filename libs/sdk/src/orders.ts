@@ -74,7 +74,47 @@ export interface Transaction {
   readonly txGas: string | null;
 }
 
-/** Callbacks carry it too. */
+export type UnmatchedReason =
+  /** Another token. */
+  | 'WRONG_TOKEN'
+  /** Another chain of the same family. */
+  | 'WRONG_CHAIN'
+  /** After expiry. */
+  | 'LATE'
+  /** Too little, and the order expired. */
+  | 'UNDERPAID'
+  /** The order was already paid. */
+  | 'AFTER_SUCCESS'
+  /** The order was refused. */
+  | 'ORDER_FAILED';
+
+/** A payment that arrived at the order's address and does not count for it. */
+export interface UnmatchedTransfer {
+  readonly chain: Chain;
+  readonly symbol: string;
+  readonly amount: string;
+  readonly txid: string;
+  readonly reason: UnmatchedReason;
+}
+
+export interface UnmatchedPayment extends UnmatchedTransfer {
+  /** Null without a configured explorer. */
+  readonly explorerUrl: string | null;
+}
+
+/** Shown on the checkout page. */
+export interface MerchantProfile {
+  readonly name: string | null;
+  /** Path below the base URL of the API. */
+  readonly logoUrl: string | null;
+  /** `#rrggbb` */
+  readonly accentColor: string | null;
+  readonly supportUrl: string | null;
+  readonly supportEmail: string | null;
+  readonly shopUrl: string | null;
+}
+
+/** An order as callbacks contain it. */
 export interface Order {
   readonly orderId: string;
   readonly uid: string | null;
@@ -88,6 +128,11 @@ export interface Order {
   readonly fee: '0';
   readonly feeRatio: '0';
   readonly transaction: Transaction | null;
+}
+
+/** Newest first, at most 20. */
+export interface OrderWithUnmatched extends Order {
+  readonly unmatched: readonly UnmatchedPayment[];
 }
 
 export interface CheckoutOrder {
@@ -115,6 +160,10 @@ export interface CheckoutOrder {
   readonly description: string | null;
   /** Unix seconds. */
   readonly serverTime: number;
+  readonly merchant: MerchantProfile;
+  readonly isTestNetwork: boolean;
+  /** Newest first, at most 20. */
+  readonly unmatched: readonly UnmatchedPayment[];
 }
 
 export interface SupportedSymbol {

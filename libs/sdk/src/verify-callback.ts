@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import type { Order, Transaction } from './orders.ts';
+import type { Order, Transaction, UnmatchedTransfer } from './orders.ts';
 
 /** A sweep of this merchant's money to cold storage. Amounts are decimal strings. */
 export interface Collect {
@@ -8,6 +8,11 @@ export interface Collect {
   readonly feeRatio: '0';
   readonly reason: string | null;
   readonly transaction: Transaction | null;
+}
+
+/** An order with the payments that arrived and do not count for it, newest first. */
+export interface UnmatchedOrder extends Order {
+  readonly unmatched: readonly UnmatchedTransfer[];
 }
 
 interface CallbackOf<Type extends string, Data> {
@@ -29,6 +34,7 @@ export type Callback =
       | 'ORDER_REVERTED',
       Order
     >
+  | CallbackOf<'ORDER_UNMATCHED', UnmatchedOrder>
   | CallbackOf<'COLLECT_PENDING' | 'COLLECT_SUCCESS' | 'COLLECT_FAILED', Collect>;
 
 export type CallbackErrorCode =

@@ -1,8 +1,19 @@
 import { expect, it } from 'vitest';
-import type { OrderAnswer, PayinOrderAnswer, SupportedSymbolAnswer } from '@opentill/contracts/http/answers';
-import type { NotifyOrder, NotifyType } from '@opentill/contracts/notify-order';
-import type { CheckoutOrder, CreatedOrder, Order, SupportedSymbol } from '../src/orders.ts';
-import type { Callback } from '../src/verify-callback.ts';
+import type {
+  OrderAnswer,
+  OrderStateAnswer,
+  PayinOrderAnswer,
+  SupportedSymbolAnswer,
+} from '@opentill/contracts/http/answers';
+import type { NotifyOrder, NotifyType, NotifyUnmatched } from '@opentill/contracts/notify-order';
+import type {
+  CheckoutOrder,
+  CreatedOrder,
+  Order,
+  OrderWithUnmatched,
+  SupportedSymbol,
+} from '../src/orders.ts';
+import type { Callback, UnmatchedOrder } from '../src/verify-callback.ts';
 
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
 
@@ -13,6 +24,8 @@ it('declares the same types as the API contract', () => {
     true satisfies Same<CheckoutOrder, PayinOrderAnswer>,
     true satisfies Same<SupportedSymbol, SupportedSymbolAnswer>,
     true satisfies Same<Order, NotifyOrder>,
+    true satisfies Same<OrderWithUnmatched, OrderStateAnswer>,
+    true satisfies Same<UnmatchedOrder, NotifyUnmatched>,
     true satisfies Same<Callback['notifyType'], NotifyType>,
   ];
   expect(same).not.toContain(false);

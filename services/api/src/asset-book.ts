@@ -2,6 +2,7 @@ import type { Address, AddressCodec } from '@opentill/chain/address-codec';
 import { contractIn } from '@opentill/chain/parse-contract';
 import type { TokenContract } from '@opentill/chain/token-contract';
 import { confirmationsFor, type NetworkConfig, type TokenConfig } from '@opentill/contracts/network-config';
+import type { TokenDisplay } from '@opentill/contracts/format-unmatched';
 import type { SupportedSymbolAnswer } from '@opentill/contracts/http/answers';
 import type { Chain, Family } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
@@ -34,6 +35,8 @@ export interface AssetBook {
   list(filter: { readonly chain?: Chain; readonly symbol?: string }): readonly SupportedSymbolAnswer[];
   /** Block explorer URL of a transaction; null without a configured explorer. */
   explorerUrl(chain: Chain, txid: string): string | null;
+  /** Also of a disabled chain. */
+  tokenOf(chain: Chain, symbol: string): TokenDisplay | undefined;
   /** Decimals of a chain's native coin, also for a disabled chain. */
   nativeDecimals(chain: Chain): number;
   readonly enabledChains: readonly Chain[];
@@ -66,6 +69,11 @@ export function createAssetBook(
   const symbols = assets.map(toSupportedSymbol);
   const explorers = new Map(networks.map((network) => [network.chain, network.explorerTxUrl]));
   const native = new Map(networks.map((network) => [network.chain, network.nativeDecimals]));
+  const tokens = new Map(
+    networks.flatMap(({ chain, tokens: configured }) =>
+      configured.map((token) => [keyOf(chain, token.symbol), token] as const),
+    ),
+  );
   return {
     find: (chain, symbol) => byKey.get(keyOf(chain, symbol)),
     list: ({ chain, symbol }) =>
@@ -75,6 +83,7 @@ export function createAssetBook(
           (symbol === undefined || asset.symbol.toUpperCase() === symbol.toUpperCase()),
       ),
     explorerUrl: (chain, txid) => explorers.get(chain)?.replaceAll('{txid}', txid) ?? null,
+    tokenOf: (chain, symbol) => tokens.get(keyOf(chain, symbol)),
     nativeDecimals: (chain) => native.get(chain) ?? USUAL_NATIVE_DECIMALS,
     enabledChains: enabled.map((network) => network.chain),
     payoutChains: enabled.filter(({ payouts }) => payouts !== undefined).map((network) => network.chain),

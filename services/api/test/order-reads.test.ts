@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sql } from 'kysely';
 import { evmAddressCodec } from '@opentill/chain-evm/address';
+import { UNMATCHED_SHOWN } from '@opentill/contracts/format-unmatched';
 import { signOrderId } from '@opentill/contracts/signing/verify-signature';
 import type { Database } from '@opentill/db/database';
 import { announcePresence } from '@opentill/db/presence';
+import type { UnmatchedReason } from '@opentill/domain/settle-transfer';
 import { aFate, anOwnTransaction, aReservedPayout } from '@opentill/testkit/payout-scenario';
 import {
   aChainCursor,
@@ -15,18 +17,28 @@ import {
 } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
+import { createStore } from '../src/store/create-store.ts';
 import {
   anOrderId,
   COLLECTION,
   collectionData,
   NO_LIMITS,
   startTestApi,
+  STRANGER,
   TEST_NETWORKS,
   USDC_SEPOLIA,
   USDT_SEPOLIA,
   type TestApi,
 } from './support/test-api.ts';
 
+const NO_PROFILE = {
+  name: null,
+  logoUrl: null,
+  accentColor: null,
+  supportUrl: null,
+  supportEmail: null,
+  shopUrl: null,
+};
 const merchant = { token: 'token-of-shop-0123456789-0123456789' };
 let testDatabase: TestDatabase;
 let admin: Database;
@@ -170,6 +182,7 @@ describe('GET status', () => {
         timestamp: blockTime.getTime() / 1000,
         txGas: '0.000021',
       },
+      unmatched: [],
     });
     await sql`update chain_cursor set head_height = 110 where chain = 'ETH_SEPOLIA'`.execute(admin.kysely);
     const later = await api.signedGet('status', order.order_id);
@@ -252,6 +265,9 @@ describe('GET pay', () => {
       returnUrl: 'https://shop.example/back',
       description: 'Two cups',
       serverTime: data.serverTime,
+      merchant: { ...NO_PROFILE, name: 'Merchant shop' },
+      isTestNetwork: true,
+      unmatched: [],
     });
     expect(data.serverTime).toBeGreaterThanOrEqual(askedAt);
     expect(data.serverTime).toBeLessThanOrEqual(api.nowSeconds());
@@ -275,9 +291,111 @@ describe('GET pay', () => {
 });
 
 describe('GET getOrderStatus', () => {
-  it('returns only the status', async () => {
+  it('returns the status and the payments that do not count', async () => {
     const order = await collection({ status: 'SUCCESS', actual_amount: 250n * ONE_USDT });
-    expect((await api.signedGet('getOrderStatus', order.order_id)).data).toEqual({ status: 'SUCCESS' });
+    expect((await api.signedGet('getOrderStatus', order.order_id)).data).toEqual({
+      status: 'SUCCESS',
+      unmatched: [],
+    });
+  });
+});
+
+describe('the field unmatched', () => {
+  const insert = async (
+    order: OrderRow,
+    transfer: { readonly transfer_id: number },
+    reason: UnmatchedReason,
+    row: { readonly withdrawn?: boolean; readonly dust?: boolean } = {},
+  ) =>
+    admin.kysely
+      .insertInto('unmatched_deposit')
+      .values({
+        transfer_id: transfer.transfer_id,
+        merchant_id: 'shop',
+        order_pk: order.order_pk,
+        reason,
+        ...row,
+      })
+      .execute();
+  const shownBy = async (order: OrderRow) => {
+    const answers = await Promise.all(
+      (['pay', 'getOrderStatus', 'status'] as const).map((path) => api.signedGet(path, order.order_id)),
+    );
+    const [pay, ...others] = answers.map(({ data }) => data.unmatched as unknown[]);
+    for (const other of others) expect(other).toEqual(pay);
+    return pay;
+  };
+
+  it('lists wrong tokens and chains in their own units, newest first', async () => {
+    const order = await collection({ status: 'INIT' });
+    const wrongToken = await aTransfer(admin.kysely, order, {
+      amount: 49_900_000n,
+      symbol: 'USDC',
+      contract_address: USDC_SEPOLIA,
+    });
+    const wrongChain = await aTransfer(admin.kysely, order, {
+      chain: 'BSC_TEST',
+      amount: 12_345_000_000_000_000_000n,
+    });
+    await insert(order, wrongToken, 'WRONG_TOKEN');
+    await insert(order, wrongChain, 'WRONG_CHAIN');
+    expect(await shownBy(order)).toEqual([
+      {
+        chain: 'BSC_TEST',
+        symbol: 'USDT',
+        amount: '12.345',
+        txid: wrongChain.tx_hash,
+        explorerUrl: null,
+        reason: 'WRONG_CHAIN',
+      },
+      {
+        chain: 'ETH_SEPOLIA',
+        symbol: 'USDC',
+        amount: '49.90',
+        txid: wrongToken.tx_hash,
+        explorerUrl: null,
+        reason: 'WRONG_TOKEN',
+      },
+    ]);
+  });
+
+  it('omits withdrawn payments, dust, and tokens that are not configured', async () => {
+    const order = await collection({ status: 'INIT' });
+    const usdc = { symbol: 'USDC', contract_address: USDC_SEPOLIA } as const;
+    await insert(order, await aTransfer(admin.kysely, order, usdc), 'WRONG_TOKEN', { withdrawn: true });
+    await insert(order, await aTransfer(admin.kysely, order, usdc), 'WRONG_TOKEN', { dust: true });
+    const gone = await aTransfer(admin.kysely, order, { symbol: 'DAI', contract_address: STRANGER });
+    await insert(order, gone, 'WRONG_TOKEN');
+    expect(await shownBy(order)).toEqual([]);
+  });
+
+  it('lists at most 20 payments', async () => {
+    const order = await collection({ status: 'SUCCESS', actual_amount: 250n * ONE_USDT });
+    const hashes: string[] = [];
+    for (let i = 0; i < UNMATCHED_SHOWN + 1; i += 1) {
+      const transfer = await aTransfer(admin.kysely, order);
+      hashes.unshift(transfer.tx_hash);
+      await insert(order, transfer, 'AFTER_SUCCESS');
+    }
+    const shown = (await shownBy(order)) as { txid: string }[];
+    expect(shown.map(({ txid }) => txid)).toEqual(hashes.slice(0, UNMATCHED_SHOWN));
+  });
+
+  it('is read in the query of the order', async () => {
+    const order = await collection({ status: 'INIT' });
+    await insert(order, await aTransfer(admin.kysely, order, { symbol: 'USDC' }), 'WRONG_TOKEN');
+    let sent = 0;
+    const counted = admin.kysely.withPlugin({
+      transformQuery({ node }) {
+        sent += 1;
+        return node;
+      },
+      transformResult: ({ result }) => Promise.resolve(result),
+    });
+    const store = createStore(counted);
+    expect(await store.findOrder('shop', order.order_id)).toMatchObject({ unmatched: [{ symbol: 'USDC' }] });
+    expect(await store.findStatus('shop', order.order_id)).toMatchObject({ unmatched: [{ symbol: 'USDC' }] });
+    expect(sent).toBe(2);
   });
 });
 

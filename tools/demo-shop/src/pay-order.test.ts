@@ -22,6 +22,16 @@ const ORDER: CheckoutOrder = {
   returnUrl: null,
   description: null,
   serverTime: 1_800_000_000,
+  merchant: {
+    name: null,
+    logoUrl: null,
+    accentColor: null,
+    supportUrl: null,
+    supportEmail: null,
+    shopUrl: null,
+  },
+  isTestNetwork: true,
+  unmatched: [],
 };
 
 /** `gateway.order` is the gateway's answer. `sent` collects the amounts that the wallet paid. */

@@ -2,10 +2,10 @@ import { createHmac, randomUUID } from 'node:crypto';
 import type {
   AnswerEnvelope,
   OrderAnswer,
+  OrderStateAnswer,
   OrderStatusAnswer,
   PayinOrderAnswer,
 } from '@opentill/contracts/http/answers';
-import type { NotifyOrder } from '@opentill/contracts/notify-order';
 import { abortableDelay } from '@opentill/runtime/abortable-delay';
 import { WAIT_MS } from './time-limits.ts';
 
@@ -19,7 +19,7 @@ export type OrderFields = Readonly<Record<string, string | number>>;
 export interface MerchantClient {
   createCollection(data: OrderFields): Promise<Answered<OrderAnswer>>;
   createPayout(data: OrderFields): Promise<Answered<OrderAnswer>>;
-  status(orderId: string): Promise<Answered<NotifyOrder>>;
+  status(orderId: string): Promise<Answered<OrderStateAnswer>>;
   pay(orderId: string): Promise<Answered<PayinOrderAnswer>>;
   getOrderStatus(orderId: string): Promise<Answered<OrderStatusAnswer>>;
 }

@@ -1,5 +1,5 @@
 import type { Chain } from '@opentill/domain/chains';
-import type { OrderStatus } from '../notify-order.ts';
+import type { NotifyOrder, OrderStatus, UnmatchedTransfer } from '../notify-order.ts';
 
 /** The envelope of every answer (docs/api.md section 1); the order of keys is part of the contract. */
 export interface AnswerEnvelope<Data> {
@@ -24,6 +24,23 @@ export interface OrderAnswer {
   readonly paymentUrl: string | null;
   /** Only when a repeated request finds an order that has ended. */
   readonly status?: 'SUCCESS' | 'EXPIRED' | 'FAILED';
+}
+
+/** Shown on the checkout page. All may be null. */
+export interface MerchantProfile {
+  readonly name: string | null;
+  /** Path below the base URL of the API, with a version of the logo: `/m/<merchantId>/logo?v=…`. */
+  readonly logoUrl: string | null;
+  /** `#rrggbb` in lower case. */
+  readonly accentColor: string | null;
+  readonly supportUrl: string | null;
+  readonly supportEmail: string | null;
+  readonly shopUrl: string | null;
+}
+
+export interface UnmatchedPayment extends UnmatchedTransfer {
+  /** Null without a configured explorer. */
+  readonly explorerUrl: string | null;
 }
 
 /** `data` of GET pay (docs/api.md section 4). */
@@ -51,10 +68,22 @@ export interface PayinOrderAnswer {
   readonly description: string | null;
   /** Unix seconds; the page's countdown follows this clock. */
   readonly serverTime: number;
+  readonly merchant: MerchantProfile;
+  /** The chain is a test network: its tokens have no value. */
+  readonly isTestNetwork: boolean;
+  /** Newest first, at most UNMATCHED_SHOWN of format-unmatched.ts. */
+  readonly unmatched: readonly UnmatchedPayment[];
 }
 
+/** `data` of GET status. */
+export interface OrderStateAnswer extends NotifyOrder {
+  readonly unmatched: readonly UnmatchedPayment[];
+}
+
+/** `data` of GET getOrderStatus. */
 export interface OrderStatusAnswer {
   readonly status: OrderStatus;
+  readonly unmatched: readonly UnmatchedPayment[];
 }
 
 export interface SupportedSymbolAnswer {

@@ -166,7 +166,7 @@ const paths = {
         merchantId,
       ],
       responses: responses(
-        ref('NotifyOrder'),
+        ref('OrderState'),
         SIGNED_GET.map((code) => (code === 'ORDER_ID_BLANK' ? 'BAD_REQUEST' : code)),
       ),
     },
@@ -256,6 +256,12 @@ const webhooks = {
     'An order has changed',
     'Posted to the callback URL of the merchant. Store it and answer 2xx within 10 s; any other answer is retried for two days. Callbacks are delivered at least once, and those of one order in sequence. Verify a signature before you use the content: `webhook-signature` is Standard Webhooks 1.0.0 over id, time and the whole body; `sign` covers only `data`. Reject callbacks older than five minutes.',
     ref('OrderCallback'),
+  ),
+  unmatchedCallback: webhook(
+    'unmatchedCallback',
+    'A payment arrived that does not count',
+    'Opt-in per merchant. Sent and signed like the other callbacks. Contact the customer, or ask the operator to accept or refund the payment. A payment that a reorganisation removed is no longer listed.',
+    ref('UnmatchedCallback'),
   ),
   collectCallback: webhook(
     'collectCallback',

@@ -1,4 +1,5 @@
 import { CHAIN_VALUES } from '@opentill/domain/chains';
+import { UNMATCHED_REASONS } from '@opentill/domain/settle-transfer';
 import { ERROR_ENVELOPE } from './error-envelope.ts';
 
 /** JSON Schema 2020-12, as in OpenAPI 3.1. */
@@ -127,7 +128,32 @@ const transaction = object('The latest transaction of the order.', {
   txGas: orNull(decimal('Network fee of the transaction in the native coin; null while unknown.')),
 });
 
-const notifyOrder = object('The full state of an order; also `data` of every order callback.', {
+const unmatchedTransfer = {
+  chain,
+  symbol: text('Token symbol.'),
+  amount: decimal('Amount that arrived.'),
+  txid: text('Transaction hash.'),
+  reason: {
+    type: 'string',
+    enum: UNMATCHED_REASONS,
+    description:
+      'WRONG_TOKEN: another token. WRONG_CHAIN: another chain of the same family. LATE: after expiry. UNDERPAID: too little, and the order expired. AFTER_SUCCESS: the order was already paid. ORDER_FAILED: the order was refused.',
+  },
+} as const;
+
+const UNMATCHED = 'Payments that arrived at the address and do not count, newest first, at most 20.';
+
+const unmatchedPayments: JsonSchema = {
+  type: 'array',
+  description: UNMATCHED,
+  examples: [[]],
+  items: object('A payment that does not count.', {
+    ...unmatchedTransfer,
+    explorerUrl: orNull({ type: 'string', format: 'uri', description: 'Explorer page of `txid`.' }),
+  }),
+};
+
+const orderFields = {
   orderId,
   uid,
   orderType: { type: 'string', enum: ['COLLECTION', 'PAYOUT'] },
@@ -145,6 +171,59 @@ const notifyOrder = object('The full state of an order; also `data` of every ord
     description: 'null until a transaction is detected.',
     anyOf: [{ $ref: '#/components/schemas/Transaction' }, { type: 'null' }],
   },
+};
+
+const notifyOrder = object('The state of an order; `data` of the order callbacks.', orderFields);
+
+const notifyUnmatched = object('The state of an order with the payments that do not count for it.', {
+  ...orderFields,
+  unmatched: {
+    type: 'array',
+    description: UNMATCHED,
+    examples: [
+      [
+        {
+          chain: 'ETH_SEPOLIA',
+          symbol: 'USDC',
+          amount: '25.00',
+          txid: '0x224b6cfb1b9a9f2c7a6f0c7a51d5a0fd1a3b6d1a1c6f0f27e2b7c1f2bd836c41',
+          reason: 'WRONG_TOKEN',
+        },
+      ],
+    ],
+    items: object('A payment that does not count.', unmatchedTransfer),
+  },
+});
+
+const orderState = object('The full state of an order.', { ...orderFields, unmatched: unmatchedPayments });
+
+const merchantProfile = object('The merchant, for the checkout page.', {
+  name: orNull({ ...text('Name of the merchant.'), examples: ['Acme Cloud'] }),
+  logoUrl: orNull({
+    type: 'string',
+    pattern: '^/m/',
+    description: 'Path of the logo below the base URL of the API: SVG or PNG.',
+    examples: ['/m/shop-1/logo?v=0123456789abcdef'],
+  }),
+  accentColor: orNull({
+    type: 'string',
+    pattern: '^#[0-9a-f]{6}$',
+    description: 'Colour of the merchant.',
+    examples: ['#1f6feb'],
+  }),
+  supportUrl: orNull({
+    type: 'string',
+    format: 'uri',
+    description: 'Help page of the merchant.',
+    examples: ['https://shop.example.com/help'],
+  }),
+  supportEmail: orNull({ ...text('Mail address for help.'), examples: ['help@shop.example.com'] }),
+  shopUrl: orNull({
+    type: 'string',
+    format: 'uri',
+    description: 'The shop.',
+    examples: ['https://shop.example.com'],
+  }),
 });
 
 const newOrder = object('An order as it was created.', {
@@ -204,6 +283,13 @@ const payinOrder = object('A collection as the checkout page shows it.', {
   returnUrl: orNull({ type: 'string', format: 'uri', description: 'Return link to the shop.' }),
   description: orNull(text('Given by the merchant.')),
   serverTime: unixSeconds('Current time at the server.'),
+  merchant: merchantProfile,
+  isTestNetwork: {
+    type: 'boolean',
+    description: 'The tokens of this chain have no value.',
+    examples: [true],
+  },
+  unmatched: unmatchedPayments,
 });
 
 const supportedSymbol = object('A token configured on the gateway.', {
@@ -257,6 +343,16 @@ const orderCallback = callback(
   'NotifyOrder',
 );
 
+const unmatchedCallback = callback(
+  'Posted to the callback URL when a payment arrived that does not count for its order, if the merchant enabled it.',
+  {
+    enum: ['ORDER_UNMATCHED'],
+    examples: ['ORDER_UNMATCHED'],
+    description: 'At most once a minute per order. The order itself has not changed.',
+  },
+  'NotifyUnmatched',
+);
+
 const collectCallback = callback(
   'Posted to the callback URL when money from a customer is moved to cold storage.',
   {
@@ -301,11 +397,14 @@ export const API_SCHEMAS = {
   CreatedOrder: createdOrder,
   NotifyOrder: notifyOrder,
   OrderCallback: orderCallback,
+  OrderState: orderState,
+  NotifyUnmatched: notifyUnmatched,
+  UnmatchedCallback: unmatchedCallback,
   Collect: collect,
   CollectCallback: collectCallback,
   Transaction: transaction,
   PayinOrder: payinOrder,
-  PaymentOrderStatus: object('The compact status.', { status: orderStatus }),
+  PaymentOrderStatus: object('The compact status.', { status: orderStatus, unmatched: unmatchedPayments }),
   SupportedSymbol: supportedSymbol,
   ErrorEnvelope: ERROR_ENVELOPE,
 } as const satisfies Readonly<Record<string, JsonSchema>>;

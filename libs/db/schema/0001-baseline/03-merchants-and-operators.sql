@@ -13,14 +13,24 @@ create table merchant ( -- writer: ops
   underpayment_tolerance_bps integer not null default 0 check (underpayment_tolerance_bps between 0 and 10000),
   late_grace_seconds integer not null default 0 check (late_grace_seconds between 0 and 604800),
   notify_reverted boolean not null default false,
+  notify_unmatched boolean not null default false,
+  logo bytea check (octet_length(logo) between 1 and 65536),
+  logo_type text check (logo_type in ('image/svg+xml', 'image/png')),
+  logo_hash text generated always as (encode(sha256(logo), 'hex')) stored,
+  accent_color text check (accent_color ~ '^#[0-9a-f]{6}$'),
+  support_url text check (support_url ~ '^https?://' and length(support_url) <= 2048),
+  support_email text check (length(support_email) <= 254),
+  shop_url text check (shop_url ~ '^https?://' and length(shop_url) <= 2048),
   rate_limits jsonb not null default '{}',
   enabled boolean not null default true,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   webhook_secret_next_sealed bytea,
   webhook_secret_switch_at timestamptz,
+  constraint merchant_logo_type check ((logo is null) = (logo_type is null)),
   constraint merchant_webhook_secret_next check ((webhook_secret_next_sealed is null) = (webhook_secret_switch_at is null))
 );
+comment on column merchant.logo is 'Shown on the checkout page; served by the api. The ops service checks it before it is stored.';
 comment on column merchant.webhook_secret_switch_at is 'Before this time callbacks carry signatures of both secrets; afterwards only the next secret is valid. No job is involved.';
 create index merchant_updated_at on merchant (updated_at);
 

@@ -38,6 +38,8 @@ create table orders ( -- writer: api at creation, tracker from then on
   updated_at timestamptz not null default now(),
   late_callback_at timestamptz,
   late_callback_due_at timestamptz,
+  unmatched_callback_at timestamptz,
+  unmatched_callback_due_at timestamptz,
   unique (merchant_id, order_id)
 );
 comment on column orders.accepted_amount is 'Amount required for SUCCESS: amount less the tolerance of the merchant.';
@@ -48,12 +50,15 @@ comment on column orders.signed_data_hash is 'Identity of a payout that came wit
 comment on column orders.cutoff_at is 'Last block time of a payment in time: expires_at plus the grace period. Computed in UTC, because timestamptz + interval depends on a session''s time zone.';
 comment on column orders.late_callback_at is 'When the last callback for late payments of an EXPIRED order was written.';
 comment on column orders.late_callback_due_at is 'The order has a late payment that no callback has reported; the next callback may be written from then on.';
+comment on column orders.unmatched_callback_at is 'When the last callback ORDER_UNMATCHED was written.';
+comment on column orders.unmatched_callback_due_at is 'The order has an unmatched deposit that no callback has reported; the next callback may be written from then on.';
 create unique index orders_signed_data on orders (merchant_id, signed_data_hash) where signed_data_hash is not null;
 create index orders_open_cutoff on orders (chain, cutoff_at) where order_type = 'COLLECTION' and status in ('INIT', 'PENDING');
 create index orders_confirming on orders (chain) where order_type = 'COLLECTION' and status = 'PENDING_CONFIRMATION';
 create index orders_open_payouts on orders (chain, order_pk) where order_type = 'PAYOUT' and status in ('INIT', 'PENDING', 'PENDING_CONFIRMATION');
 create index orders_payout_receiver on orders (address) where order_type = 'PAYOUT';
 create index orders_late_callback on orders (late_callback_due_at) where late_callback_due_at is not null and status = 'EXPIRED';
+create index orders_unmatched_callback on orders (unmatched_callback_due_at) where unmatched_callback_due_at is not null;
 
 create function orders_refuse_change_of_success() returns trigger language plpgsql as $$
 begin
@@ -90,7 +95,8 @@ create table notification ( -- writers: api (the first of an order), tracker
   subject_id uuid not null,
   sequence integer not null check (sequence > 0),
   notify_type text not null check (notify_type in ('ORDER_PENDING', 'ORDER_PENDING_CONFIRMATION', 'ORDER_SUCCESS',
-    'ORDER_EXPIRED', 'ORDER_FAILED', 'ORDER_REVERTED', 'COLLECT_PENDING', 'COLLECT_SUCCESS', 'COLLECT_FAILED')),
+    'ORDER_EXPIRED', 'ORDER_FAILED', 'ORDER_REVERTED', 'ORDER_UNMATCHED', 'COLLECT_PENDING', 'COLLECT_SUCCESS',
+    'COLLECT_FAILED')),
   data text not null,
   occurred_at timestamptz not null,
   created_at timestamptz not null default now(),

@@ -23,9 +23,14 @@ create table unmatched_deposit ( -- writer: tracker
   order_pk uuid not null references orders,
   reason text not null check (reason in ('WRONG_TOKEN', 'WRONG_CHAIN', 'LATE', 'UNDERPAID', 'AFTER_SUCCESS', 'ORDER_FAILED')),
   withdrawn boolean not null default false,
+  dust boolean not null default false,
+  reported boolean not null default false,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now()
 );
+comment on column unmatched_deposit.dust is 'Below the minimum of its token: operators see it, the api and callbacks omit it.';
+comment on column unmatched_deposit.reported is 'A callback ORDER_UNMATCHED has contained it. No other callback is sent because of it, also if it is withdrawn and comes back.';
+create index unmatched_deposit_shown on unmatched_deposit (order_pk, transfer_id) where not withdrawn and not dust;
 
 create table incident ( -- writer: tracker
   incident_id uuid primary key,

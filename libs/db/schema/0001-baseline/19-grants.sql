@@ -5,13 +5,13 @@
 grant usage on schema ops, scanner_evm, scanner_sui, scanner_tron, signer, tracker, webhook to opentill_api;
 grant select, insert, delete on request_nonce to opentill_api;
 grant select, insert, update, delete on rate_counter to opentill_api;
-grant select on orders, notification, chain_cursor, transfer, chain_status, hot_wallet, payout, own_transaction_fate,
-  movement, ops.lease, scanner_evm.lease, scanner_sui.lease, scanner_tron.lease, signer.lease, tracker.lease,
+grant select on orders, notification, chain_cursor, transfer, unmatched_deposit, chain_status, hot_wallet, payout,
+  own_transaction_fate, movement, ops.lease, scanner_evm.lease, scanner_sui.lease, scanner_tron.lease, signer.lease, tracker.lease,
   webhook.lease to opentill_api;
 grant select, insert on deposit_address to opentill_api;
 grant select (merchant_id, name, version, sign_version, token_sealed, return_origins, order_ttl_seconds,
-  underpayment_tolerance_bps, late_grace_seconds, rate_limits, enabled, created_at, updated_at) on merchant to
-  opentill_api;
+  underpayment_tolerance_bps, late_grace_seconds, logo, logo_type, logo_hash, accent_color, support_url, support_email,
+  shop_url, rate_limits, enabled, created_at, updated_at) on merchant to opentill_api;
 grant insert (order_pk, merchant_id, order_id, order_type, uid, chain, family, symbol, contract_address, decimals,
   display_decimals, amount, accepted_amount, address, source_address, confirmations_required, late_grace_seconds,
   return_url, description, signed_data_hash, created_at, expires_at) on orders to opentill_api;
@@ -65,9 +65,9 @@ grant select on orders, deposit_address, notification, chain_cursor, block, tran
   own_transaction_fate, own_transaction_settlement, deposit_balance, sweep, movement to opentill_tracker;
 grant select, insert, update on transfer_settlement, unmatched_deposit to opentill_tracker;
 grant select, insert on incident, asset_hold, ledger_posting to opentill_tracker;
-grant select (merchant_id, notify_reverted, enabled) on merchant to opentill_tracker;
+grant select (merchant_id, notify_reverted, notify_unmatched, enabled) on merchant to opentill_tracker;
 grant update (status, reason, detected_amount, actual_amount, version, updated_at, late_callback_at,
-  late_callback_due_at) on orders to opentill_tracker;
+  late_callback_due_at, unmatched_callback_at, unmatched_callback_due_at) on orders to opentill_tracker;
 grant insert (event_id, merchant_id, subject_id, sequence, notify_type, data, occurred_at) on notification to
   opentill_tracker;
 grant update (details, closed_at) on incident to opentill_tracker;
@@ -128,8 +128,9 @@ grant insert, update on merchant to opentill_ops;
 grant select, insert on operator, rescan_request, hot_wallet, payout_approval, payout_veto to opentill_ops;
 grant select, insert, delete on chain_pause, sweep_pause to opentill_ops;
 grant select (merchant_id, name, version, sign_version, callback_url, return_origins, order_ttl_seconds,
-  underpayment_tolerance_bps, late_grace_seconds, notify_reverted, rate_limits, enabled, created_at, updated_at,
-  webhook_secret_switch_at) on merchant to opentill_ops;
+  underpayment_tolerance_bps, late_grace_seconds, notify_reverted, notify_unmatched, logo_type, logo_hash, accent_color,
+  support_url, support_email, shop_url, rate_limits, enabled, created_at, updated_at, webhook_secret_switch_at) on
+  merchant to opentill_ops;
 grant update (name, role, token_hash, disabled_at) on operator to opentill_ops;
 grant insert (operator, action, subject, outcome, details, request_id) on audit_entry to opentill_ops;
 grant update (closed_at, closed_by, closed_reason) on incident to opentill_ops;

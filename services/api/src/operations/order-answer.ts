@@ -1,19 +1,27 @@
-import type { OrderAnswer, PayinOrderAnswer } from '@opentill/contracts/http/answers';
-import type { NotifyOrder } from '@opentill/contracts/notify-order';
+import type {
+  MerchantProfile,
+  OrderAnswer,
+  OrderStateAnswer,
+  OrderStatusAnswer,
+  PayinOrderAnswer,
+  UnmatchedPayment,
+} from '@opentill/contracts/http/answers';
 import {
   toNotifyOrder,
   type TransactionContext,
   type TransferToFormat,
 } from '@opentill/contracts/format-order';
+import { toUnmatchedTransfers } from '@opentill/contracts/format-unmatched';
 import { toPayoutTransfer, type PayoutTransaction } from '@opentill/contracts/format-payout';
 import { signPaymentLink } from '@opentill/contracts/signing/verify-signature';
+import { isTestNetwork } from '@opentill/domain/chains';
 import { confirmedNum } from '@opentill/domain/confirmations';
 import { formatAmount, type BaseUnits } from '@opentill/domain/money';
 import { COLLECTION_REASONS } from '@opentill/domain/settle-collection';
 import type { AssetBook } from '../asset-book.ts';
 import type { Merchant } from '../merchant-book.ts';
 import type { CreatedOrder } from '../store/create-orders.ts';
-import type { OrderRow } from '../store/read-orders.ts';
+import type { MerchantProfileRow, OrderRow, StatusRow } from '../store/read-orders.ts';
 
 /**
  * Payment URL `<checkout base>?orderId=<id>&sign=<hex>.<merchantId>`. The merchant id is part of `sign`, which every
@@ -50,16 +58,52 @@ export function toOrderAnswer(
   };
 }
 
-export function toStatusAnswer(order: OrderRow, assets: AssetBook): NotifyOrder {
+export function toStatusAnswer(order: OrderRow, assets: AssetBook): OrderStateAnswer {
+  const unmatched = unmatchedOf(order, assets);
   const transfer = transferOf(order);
-  if (transfer === undefined) return toNotifyOrder(order, null);
+  if (transfer === undefined) return { ...toNotifyOrder(order, null), unmatched };
   const context: TransactionContext = {
     headHeight: order.headHeight ?? transfer.blockHeight,
     nativeDecimals: assets.nativeDecimals(order.chain),
     formatAddress: (address) => assets.formatAddress(order.family, address),
     formatContract: (contract) => assets.formatContract(order.family, contract),
   };
-  return toNotifyOrder(order, { transfer, context });
+  return { ...toNotifyOrder(order, { transfer, context }), unmatched };
+}
+
+export function toOrderStatusAnswer(order: StatusRow, assets: AssetBook): OrderStatusAnswer {
+  return { status: order.status, unmatched: unmatchedOf(order, assets) };
+}
+
+/** An order keeps the decimals of its token when that is removed from the configuration. */
+function unmatchedOf(order: StatusRow, assets: AssetBook): UnmatchedPayment[] {
+  const own = (chain: string, symbol: string) =>
+    chain === order.chain && symbol === order.symbol ? order : undefined;
+  const transfers = order.unmatched.map((one) => ({ ...one, amount: BigInt(one.amount) }));
+  return toUnmatchedTransfers(
+    transfers,
+    (chain, symbol) => assets.tokenOf(chain, symbol) ?? own(chain, symbol),
+  ).map(({ reason, ...shown }) => ({
+    ...shown,
+    explorerUrl: assets.explorerUrl(shown.chain, shown.txid),
+    reason,
+  }));
+}
+
+/** Digits of the hash in the URL of a logo. A changed logo has another URL. */
+export const LOGO_VERSION_LENGTH = 16;
+
+function profileOf({ merchantId, logoHash, ...profile }: MerchantProfileRow): MerchantProfile {
+  const version = logoHash?.slice(0, LOGO_VERSION_LENGTH);
+  const { name, accentColor, supportUrl, supportEmail, shopUrl } = profile;
+  return {
+    name,
+    logoUrl: version === undefined ? null : `/m/${merchantId}/logo?v=${version}`,
+    accentColor,
+    supportUrl,
+    supportEmail,
+    shopUrl,
+  };
 }
 
 export function toPayinAnswer(order: OrderRow, assets: AssetBook, now: Date): PayinOrderAnswer {
@@ -88,6 +132,9 @@ export function toPayinAnswer(order: OrderRow, assets: AssetBook, now: Date): Pa
     returnUrl: order.returnUrl,
     description: order.description,
     serverTime: unixSeconds(now),
+    merchant: profileOf(order.merchant),
+    isTestNetwork: isTestNetwork(order.chain),
+    unmatched: unmatchedOf(order, assets),
   };
 }
 

@@ -20,7 +20,7 @@ import {
   type OrderRequest,
 } from '../operations/create-once.ts';
 import { createPayout } from '../operations/create-payout.ts';
-import { toPayinAnswer, toStatusAnswer } from '../operations/order-answer.ts';
+import { toOrderStatusAnswer, toPayinAnswer, toStatusAnswer } from '../operations/order-answer.ts';
 import type { OrderDeps } from '../operations/order-deps.ts';
 import {
   readCollectionFields,
@@ -156,10 +156,12 @@ export function getOrderStatusRoute(deps: OrderRouteDeps): Route {
     const asked = await readOrderQuery(deps, request, exchange, 'getOrderStatus');
     if ('status' in asked) return asked;
     const { merchant, orderId } = asked;
-    const status = ORDER_ID_GRAMMAR.test(orderId)
+    const order = ORDER_ID_GRAMMAR.test(orderId)
       ? await deps.store.findStatus(merchant.merchantId, orderId)
       : undefined;
-    return status === undefined ? refusal('ORDER_NOT_FOUND') : success({ status });
+    return order === undefined
+      ? refusal('ORDER_NOT_FOUND')
+      : success(toOrderStatusAnswer(order, deps.assets));
   };
 }
 

@@ -1,7 +1,11 @@
 import { sql } from 'kysely';
+import { UNMATCHED_SHOWN } from '@opentill/contracts/format-unmatched';
 import type { OrderStatus } from '@opentill/contracts/notify-order';
 import type { Db } from '@opentill/db/database';
+import type { LogoType } from '@opentill/db/tables';
+import type { Chain } from '@opentill/domain/chains';
 import type { BaseUnits } from '@opentill/domain/money';
+import type { UnmatchedReason } from '@opentill/domain/settle-transfer';
 import { createdColumns, type CreatedOrder } from './create-orders.ts';
 
 /**
@@ -29,9 +33,57 @@ export interface OrderRow extends CreatedOrder {
   readonly fateState: 'MINED' | 'VERIFIED' | null;
   readonly succeeded: boolean | null;
   readonly delivered: BaseUnits | null;
+  readonly merchant: MerchantProfileRow;
+  readonly unmatched: readonly UnmatchedRow[];
+}
+
+export interface MerchantProfileRow {
+  readonly merchantId: string;
+  /** Null: only the id was given. */
+  readonly name: string | null;
+  readonly logoHash: string | null;
+  readonly accentColor: string | null;
+  readonly supportUrl: string | null;
+  readonly supportEmail: string | null;
+  readonly shopUrl: string | null;
+}
+
+export interface UnmatchedRow {
+  readonly chain: Chain;
+  readonly symbol: string;
+  /** Base units as text, because JSON numbers lose precision. */
+  readonly amount: string;
+  readonly txHash: string;
+  readonly reason: UnmatchedReason;
+}
+
+export interface StatusRow {
+  readonly status: OrderStatus;
+  readonly chain: Chain;
+  readonly symbol: string;
+  readonly decimals: number;
+  readonly displayDecimals: number;
+  readonly unmatched: readonly UnmatchedRow[];
+}
+
+export interface LogoRow {
+  readonly logo: Buffer;
+  readonly logoType: LogoType;
+  readonly logoHash: string;
 }
 
 const ORDER_COLUMNS = createdColumns('o');
+
+/** Newest first. Reads a bounded range of the index unmatched_deposit_shown, which is empty for most orders. */
+const UNMATCHED = sql`coalesce((
+  select jsonb_agg(jsonb_build_object('chain', u.chain, 'symbol', u.symbol, 'amount', u.amount::text,
+    'txHash', u.tx_hash, 'reason', u.reason) order by u.transfer_id desc)
+  from (
+    select d.transfer_id, d.reason, t.chain, t.symbol, t.amount, t.tx_hash
+    from unmatched_deposit d join transfer t on t.transfer_id = d.transfer_id
+    where d.order_pk = o.order_pk and not d.withdrawn and not d.dust
+    order by d.transfer_id desc limit ${sql.lit(UNMATCHED_SHOWN)}
+  ) u), '[]')`;
 
 export function orderReads(db: Db) {
   return {
@@ -44,8 +96,13 @@ export function orderReads(db: Db) {
           coalesce(t.from_address, p.wallet) as "fromAddress", coalesce(t.to_address, p.to_address) as "toAddress",
           coalesce(t.amount, p.amount) as "transferAmount", coalesce(t.network_fee, p.network_fee) as "networkFee",
           coalesce(t.block_height, p.block_height) as "blockHeight", coalesce(t.block_time, p.block_time) as "blockTime",
-          t.state as "transferState", p.state as "fateState", p.succeeded, p.delivered
+          t.state as "transferState", p.state as "fateState", p.succeeded, p.delivered,
+          jsonb_build_object('merchantId', m.merchant_id, 'name', nullif(m.name, m.merchant_id), 'logoHash', m.logo_hash,
+            'accentColor', m.accent_color, 'supportUrl', m.support_url, 'supportEmail', m.support_email,
+            'shopUrl', m.shop_url) as merchant,
+          ${UNMATCHED} as unmatched
         from orders o
+        join merchant m on m.merchant_id = o.merchant_id
         left join chain_cursor c on c.chain = o.chain
         left join lateral (
           select * from transfer
@@ -69,10 +126,19 @@ export function orderReads(db: Db) {
       return rows[0];
     },
 
-    async findStatus(merchantId: string, orderId: string): Promise<OrderStatus | undefined> {
-      const { rows } = await sql<{ status: OrderStatus }>`
-        select status from orders where merchant_id = ${merchantId} and order_id = ${orderId}`.execute(db);
-      return rows[0]?.status;
+    async findStatus(merchantId: string, orderId: string): Promise<StatusRow | undefined> {
+      const { rows } = await sql<StatusRow>`
+        select o.status, o.chain, o.symbol, o.decimals, o.display_decimals as "displayDecimals", ${UNMATCHED} as unmatched
+        from orders o where o.merchant_id = ${merchantId} and o.order_id = ${orderId}`.execute(db);
+      return rows[0];
+    },
+
+    /** Undefined if the merchant is unknown, disabled, or has no logo. */
+    async findLogo(merchantId: string): Promise<LogoRow | undefined> {
+      const { rows } = await sql<LogoRow>`
+        select logo, logo_type as "logoType", logo_hash as "logoHash" from merchant
+        where merchant_id = ${merchantId} and enabled and logo is not null`.execute(db);
+      return rows[0];
     },
   };
 }

@@ -3,8 +3,10 @@ import type { Chain } from '@opentill/domain/chains';
 import { formatAmount, parseAmount } from '@opentill/domain/money';
 import { COLLECTION_REASONS } from '@opentill/domain/settle-collection';
 
-/** The response of GET pay. */
-export type CheckoutOrder = PayinOrderAnswer;
+type AddedLater = 'merchant' | 'isTestNetwork' | 'unmatched';
+
+/** The response of GET pay. A gateway older than an exported page omits the members that were added later. */
+export type CheckoutOrder = Omit<PayinOrderAnswer, AddedLater> & Partial<Pick<PayinOrderAnswer, AddedLater>>;
 
 /** Each state has its own heading and advice. */
 export type CheckoutState =

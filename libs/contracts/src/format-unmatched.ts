@@ -1,0 +1,44 @@
+import type { Chain } from '@opentill/domain/chains';
+import { formatAmount } from '@opentill/domain/money';
+import type { UnmatchedReason } from '@opentill/domain/settle-transfer';
+import { notifyOrderMembers } from './format-order.ts';
+import type { NotifyUnmatched, UnmatchedTransfer } from './notify-order.ts';
+import { serializeCallbackData } from './signing/callback.ts';
+
+/** The api and ORDER_UNMATCHED list at most so many, newest first. */
+export const UNMATCHED_SHOWN = 20;
+
+export interface UnmatchedToFormat {
+  readonly chain: Chain;
+  readonly symbol: string;
+  /** Base units. */
+  readonly amount: bigint;
+  readonly txHash: string;
+  readonly reason: UnmatchedReason;
+}
+
+export interface TokenDisplay {
+  readonly decimals: number;
+  readonly displayDecimals: number;
+}
+
+/** A token that is no longer configured has unknown decimals: its transfers are omitted. */
+export function toUnmatchedTransfers(
+  transfers: readonly UnmatchedToFormat[],
+  tokenOf: (chain: Chain, symbol: string) => TokenDisplay | undefined,
+): UnmatchedTransfer[] {
+  return transfers.flatMap(({ chain, symbol, amount, txHash, reason }) => {
+    const token = tokenOf(chain, symbol);
+    if (token === undefined) return [];
+    const shown = formatAmount(amount, token.decimals, token.displayDecimals);
+    return [{ chain, symbol, amount: shown, txid: txHash, reason }];
+  });
+}
+
+/** `data` of ORDER_UNMATCHED, fixed when the notification is written. @throws GatewayError CALLBACK_DATA_NOT_PORTABLE */
+export function notifyUnmatchedText({ unmatched, ...order }: NotifyUnmatched): string {
+  return serializeCallbackData({
+    ...notifyOrderMembers(order),
+    unmatched: unmatched.map((transfer) => ({ ...transfer })),
+  });
+}
