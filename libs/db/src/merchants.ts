@@ -25,6 +25,7 @@ export interface MerchantSettings {
   readonly underpaymentToleranceBps?: number;
   readonly lateGraceSeconds?: number;
   readonly notifyReverted?: boolean;
+  readonly notifyUnmatched?: boolean;
   readonly rateLimits?: Readonly<Record<string, unknown>>;
   readonly enabled?: boolean;
 }
@@ -70,6 +71,7 @@ export async function upsertMerchant(db: Db, secretsKey: Buffer, merchant: Merch
       underpayment_tolerance_bps: merchant.underpaymentToleranceBps,
       late_grace_seconds: merchant.lateGraceSeconds,
       notify_reverted: merchant.notifyReverted,
+      notify_unmatched: merchant.notifyUnmatched,
       rate_limits: merchant.rateLimits && JSON.stringify(merchant.rateLimits),
       enabled: merchant.enabled,
     }),

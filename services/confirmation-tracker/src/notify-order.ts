@@ -21,6 +21,8 @@ export interface Shown {
   readonly credited: TransferRow | undefined;
   readonly newest: TransferRow | undefined;
   readonly takenBack: readonly TransferRow[];
+  /** `data` of ORDER_UNMATCHED; null for none. */
+  readonly unmatched: string | null;
 }
 
 export function notificationsOf(
@@ -31,11 +33,12 @@ export function notificationsOf(
   steps: readonly CollectionStep[],
 ): NotificationRow[] {
   const notifications: NotificationRow[] = [];
-  const add = (notifyType: NotifyType, state: CollectionState, transfer: TransferRow | undefined) => {
-    const view = viewOf(deps, { ...order, ...state }, transfer, facts.seenHeight);
+  const addText = (notifyType: NotifyType, data: string) => {
     const sequence = facts.lastSequence + notifications.length + 1;
-    notifications.push({ eventId: deps.newId(), sequence, notifyType, data: notifyOrderText(view) });
+    notifications.push({ eventId: deps.newId(), sequence, notifyType, data });
   };
+  const add = (notifyType: NotifyType, state: CollectionState, transfer: TransferRow | undefined) =>
+    addText(notifyType, notifyOrderText(viewOf(deps, { ...order, ...state }, transfer, facts.seenHeight)));
   for (const step of steps) {
     // A SUCCESS shows a transfer it credited, not a later one.
     if (step.notify !== null)
@@ -45,6 +48,7 @@ export function notificationsOf(
     const reverted = { ...order, reason: COLLECTION_REASONS.reorganised };
     for (const transfer of shown.takenBack) add('ORDER_REVERTED', reverted, transfer);
   }
+  if (shown.unmatched !== null) addText('ORDER_UNMATCHED', shown.unmatched);
   return notifications;
 }
 

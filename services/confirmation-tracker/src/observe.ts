@@ -48,6 +48,15 @@ export function createObserve({ logger, metrics, clock }: ObserveDeps): Observe 
         logger.error(incident.holdReason, { orderPk: order.orderPk, ...incident });
       }
       if (moved === null) return;
+      if (moved.steps === 0) {
+        logger.info('unmatched deposits changed', {
+          orderPk: order.orderPk,
+          orderId: order.orderId,
+          chain: order.chain,
+          told: notifications.map((n) => n.notifyType),
+        });
+        return;
+      }
       logger.info('order moved', {
         orderPk: order.orderPk,
         orderId: order.orderId,

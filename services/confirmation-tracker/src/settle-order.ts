@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { OrderStatus } from '@opentill/contracts/notify-order';
 import type { Chain } from '@opentill/domain/chains';
 import { isCredited, arrivedInTime, subtractFromCounted } from '@opentill/domain/collection-sums';
@@ -24,6 +25,7 @@ import {
 } from '@opentill/domain/settle-transfer';
 import { agreedHeight } from './agreed-height.ts';
 import { later, notificationsOf, type NotifyDeps } from './notify-order.ts';
+import { createUnmatchedReport, type UnmatchedReport } from './report-unmatched.ts';
 import type {
   IncidentRow,
   LockedOrder,
@@ -92,6 +94,7 @@ export function settleOrder(
   const credited = { sum: 0n, newest: undefined as TransferRow | undefined };
   const others: LedgerEntry[] = [];
   const taken: TransferRow[] = [];
+  const unmatchedReport = createUnmatchedReport(order, facts, now);
   let newestChangeAt: Date | null = null;
 
   const credit = (one: Judged): Judged => {
@@ -120,7 +123,11 @@ export function settleOrder(
       taken.push(...settled.flatMap((one) => takenBack(order, one)));
       return {
         settlements: settled.flatMap((one) => changedSettlement(order, one)),
-        unmatched: settled.flatMap((one) => changedUnmatched(order, last, one)),
+        unmatched: settled.flatMap((one) => {
+          const rows = changedUnmatched(deps, order, last, one);
+          for (const row of rows) unmatchedReport.note(one.transfer, row);
+          return rows;
+        }),
         incidents: settled.flatMap((one) => incidentOf(deps, order, one)),
         creditedAgain: settled
           .filter((one) => one.creditedAgain && one.creditReverted === null)
@@ -132,14 +139,21 @@ export function settleOrder(
       const amount = baseUnits(credited.sum);
       if (credits !== null && amount + (accepted?.worth ?? 0n) !== last.actualAmount)
         throw sumsDiffer(order, amount, last);
-      const shown = { credited: credited.newest, newest: facts.newest, takenBack: taken };
+      const report = unmatchedReport.end(deps, last, credits === null ? facts.newest : credited.newest);
+      const shown = {
+        credited: credited.newest,
+        newest: facts.newest,
+        takenBack: taken,
+        unmatched: report.data,
+      };
       return {
         order,
-        moved: movedBy(order, steps, last, now),
+        moved: movedBy(order, steps, last, now, report),
         isDecided,
         notifications: notificationsOf(deps, order, facts, shown, steps),
         settlements: [],
         unmatched: [],
+        reported: report.reported,
         incidents: [],
         creditedAgain: [],
         // One entry for the ordered amount, because an order is credited once, and one for other money that an operator
@@ -170,8 +184,9 @@ function movedBy(
   steps: readonly CollectionStep[],
   last: CollectionState,
   now: Date,
+  { isMoved, times }: UnmatchedReport,
 ): OrderOutcome['moved'] {
-  if (steps.length === 0) return null;
+  if (steps.length === 0 && !isMoved) return null;
   const reported = steps.some((step) => step.event === 'amountChanged' && step.notify === 'ORDER_EXPIRED');
   const at = reported ? now : order.lateCallbackAt;
   const owed = last.owesLateCallback === true && at !== null;
@@ -183,6 +198,7 @@ function movedBy(
     steps: steps.length,
     lateCallbackAt: at,
     lateCallbackDueAt: owed ? lateCallbackFrom(at) : null,
+    ...times,
   };
 }
 
@@ -285,7 +301,12 @@ function changedSettlement(order: LockedOrder, { transfer, booking }: Judged): S
   return [{ ...row, settledVersion: transfer.version, orderPk: order.orderPk, credited: booking.credited }];
 }
 
-function changedUnmatched(order: LockedOrder, last: CollectionState, one: Judged): UnmatchedRow[] {
+function changedUnmatched(
+  deps: SettleOrderDeps,
+  order: LockedOrder,
+  last: CollectionState,
+  one: Judged,
+): UnmatchedRow[] {
   const { transfer, fit, booking } = one;
   const reason = unmatchedReason(last.status, {
     fit,
@@ -294,10 +315,12 @@ function changedUnmatched(order: LockedOrder, last: CollectionState, one: Judged
     credited: booking.credited,
   });
   const held = transfer.unmatched;
+  const dust = transfer.amount < deps.dustBelow(transfer.chain, transfer.symbol);
   const wanted =
-    reason === null ? held && { reason: held.reason, withdrawn: true } : { reason, withdrawn: false };
-  if (wanted === null) return [];
-  if (held?.reason === wanted.reason && held.withdrawn === wanted.withdrawn) return [];
+    reason === null
+      ? held && { ...held, withdrawn: true }
+      : { reason, withdrawn: false, dust, reported: held?.reported ?? false };
+  if (wanted === null || isDeepStrictEqual(held, wanted)) return [];
   return [{ transferId: transfer.transferId, ...wanted }];
 }
 

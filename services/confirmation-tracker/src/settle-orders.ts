@@ -97,12 +97,27 @@ async function* settleEveryTransfer(
   finish();
 }
 
-const NOTHING_ELSE = { moved: null, isDecided: false, notifications: [], newestChangeAt: null } as const;
+const NOTHING_ELSE = {
+  moved: null,
+  isDecided: false,
+  notifications: [],
+  reported: [],
+  newestChangeAt: null,
+} as const;
 
 function outcomeOf(settlement: OrderSettlement, taken: readonly TransferOutcome[]): OrderOutcome {
   const outcome = settlement.end();
-  const { entries, ...rows } = joined(taken);
-  return { ...outcome, ...rows, entries: [...entries, ...outcome.entries] };
+  const { entries, unmatched, ...rows } = joined(taken);
+  const reported = new Map(outcome.reported.map((row) => [row.transferId, row]));
+  const changed = unmatched.map((row) => reported.get(row.transferId) ?? row);
+  for (const { transferId } of changed) reported.delete(transferId);
+  return {
+    ...outcome,
+    ...rows,
+    unmatched: changed,
+    reported: [...reported.values()],
+    entries: [...entries, ...outcome.entries],
+  };
 }
 
 function joined(taken: readonly TransferOutcome[]): TransferOutcome {

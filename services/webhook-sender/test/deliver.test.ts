@@ -60,6 +60,39 @@ describe('delivery', () => {
     expect(await s.stateOf(events[0]!)).toBe('SUPERSEDED');
   });
 
+  it('lets ORDER_UNMATCHED overtake a failing callback without superseding it', async () => {
+    const { events, order } = await s.anOrderWithCallbacks(1);
+    const report = await s.notify(order, 2, new Date(), 'ORDER_UNMATCHED');
+    await queueDeliveries(s.webhook.kysely, [order.order_pk]);
+    let isBroken = true;
+    s.receiver.answer = (callback, response) => {
+      response.statusCode = isBroken && callback.body.data['sequence'] === 1 ? 503 : 200;
+      response.end();
+    };
+    s.deliverer({ retryScheduleSeconds: [0.02, 0.02, 0.02, 60] });
+    await waitUntil('report delivered', async () => (await s.stateOf(report)) === 'DELIVERED');
+    expect(await s.stateOf(events[0]!)).toBe('PENDING');
+    isBroken = false;
+    await sql`update delivery set next_attempt_at = now() where event_id = ${events[0]!} and lease_until is null`.execute(
+      s.db,
+    );
+    await waitUntil('delivered at last', async () => (await s.stateOf(events[0]!)) === 'DELIVERED');
+  });
+
+  it('lets a newer callback overtake a failing ORDER_UNMATCHED without superseding it', async () => {
+    const { order } = await s.anOrderWithCallbacks(1);
+    const report = await s.notify(order, 2, new Date(), 'ORDER_UNMATCHED');
+    const success = await s.notify(order, 3);
+    await queueDeliveries(s.webhook.kysely, [order.order_pk]);
+    s.receiver.answer = (callback, response) => {
+      response.statusCode = callback.body.data['sequence'] === 2 ? 503 : 200;
+      response.end();
+    };
+    s.deliverer({ retryScheduleSeconds: [0.02, 0.02, 60, 60] });
+    await waitUntil('newer delivered', async () => (await s.stateOf(success)) === 'DELIVERED');
+    expect(await s.stateOf(report)).toBe('PENDING');
+  });
+
   it('marks a callback dead after the schedule, keeps it and blocks no other', async () => {
     const { events, order } = await s.anOrderWithCallbacks(1);
     s.receiver.answer = (callback, response) => {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
 import { sql } from 'kysely';
+import type { NotifyType } from '@opentill/contracts/notify-order';
 import type { Database, Db } from '@opentill/db/database';
 import { systemClock } from '@opentill/runtime/clock';
 import { createLogger } from '@opentill/runtime/logger';
@@ -89,6 +90,7 @@ export function useDeliveryScenario() {
     order: { order_pk: string; order_id: string; merchant_id: string },
     sequence: number,
     occurredAt = new Date(),
+    notifyType: NotifyType = TYPES[(sequence - 1) % TYPES.length] ?? 'ORDER_PENDING',
   ): Promise<string> {
     const eventId = randomUUID();
     await admin.kysely
@@ -98,7 +100,7 @@ export function useDeliveryScenario() {
         merchant_id: order.merchant_id,
         subject_id: order.order_pk,
         sequence,
-        notify_type: TYPES[(sequence - 1) % TYPES.length] ?? 'ORDER_PENDING',
+        notify_type: notifyType,
         data: JSON.stringify({ orderId: order.order_id, sequence, status: 'INIT' }),
         occurred_at: occurredAt,
       })

@@ -371,6 +371,18 @@ describe('replays of selected callbacks', () => {
     expect(await replay([randomUUID()], '{DEAD}')).toEqual([undefined]);
   });
 
+  it('replays a callback although a newer ORDER_UNMATCHED was delivered', async () => {
+    const { events, order } = await s.anOrderWithCallbacks(1);
+    const report = await s.notify(order, 2, new Date(), 'ORDER_UNMATCHED');
+    await queueDeliveries(s.webhook.kysely, [order.order_pk]);
+    await setState(events[0]!, 'DEAD');
+    await setState(report, 'DELIVERED');
+    expect(await replay(events, '{DEAD}')).toEqual(['REPLAYED']);
+    await setState(events[0]!, 'DELIVERED');
+    await setState(report, 'DEAD');
+    expect(await replay([report], '{DEAD}')).toEqual(['REPLAYED']);
+  });
+
   it('never replays an older callback after a concurrent claim of a newer one', async () => {
     for (let round = 0; round < 20; round += 1) {
       const { events } = await s.anOrderWithCallbacks(2);

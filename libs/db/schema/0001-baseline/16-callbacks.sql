@@ -150,7 +150,8 @@ create trigger delivery_stops_blocking after update on delivery for each row
 --   REPLAYED
 --   WAITING      it waits already, or is being sent
 --   OTHER_STATE  its state is not in p_states
---   NEWER_SENT   a newer one of its order, outside the selection, was sent or is being sent: an older one must not follow it
+--   NEWER_SENT   a newer one of its order, outside the selection, was sent or is being sent: an older one must not follow it.
+--                ORDER_UNMATCHED changes no status: it counts only for its own kind
 --   NO_ENDPOINT  its merchant has no callback URL, or a disabled endpoint
 -- All deliveries of these orders are locked first, in the order in which ending attempts lock theirs, and each newer one that
 -- waits is touched. So a claim of a newer one is either visible here, or finds the row changed.
@@ -171,12 +172,13 @@ begin
           when m.callback_url is null or e.state = 'DISABLED' then 'NO_ENDPOINT'
           when exists (
             select from delivery newer join notification n on n.event_id = newer.event_id
-            where newer.subject_id = d.subject_id and newer.sequence > d.sequence and (newer.lease_until >= now()
+            where newer.subject_id = d.subject_id and newer.sequence > d.sequence
+              and (n.notify_type = 'ORDER_UNMATCHED') = (own.notify_type = 'ORDER_UNMATCHED') and (newer.lease_until >= now()
               or newer.state = 'DELIVERED'
                 and not ('DELIVERED' = any(p_states) and n.occurred_at >= p_since and n.occurred_at < p_until))
           ) then 'NEWER_SENT'
           else 'REPLAYED' end as verdict
-      from delivery d join merchant m on m.merchant_id = d.merchant_id
+      from delivery d join merchant m on m.merchant_id = d.merchant_id join notification own on own.event_id = d.event_id
       left join callback_endpoint e on e.merchant_id = d.merchant_id
       where d.event_id = any(p_event_ids)
     ), replayed as (

@@ -17,6 +17,7 @@ export interface DueOrderOptions {
  * than every verified block has; with `everyDepth` also orders that waited because the network required less depth when
  * they were verified.
  * - late payments: EXPIRED, with unreported late payments, and the last callback is a minute ago.
+ * - unmatched deposits: the same for ORDER_UNMATCHED, in any status.
  */
 export async function findDueOrders(
   db: Db,
@@ -51,6 +52,9 @@ export async function findDueOrders(
     ) union all (
       select order_pk from orders where late_callback_due_at <= ${now} and status = 'EXPIRED'
       order by late_callback_due_at limit ${limit}
+    ) union all (
+      select order_pk from orders where unmatched_callback_due_at <= ${now}
+      order by unmatched_callback_due_at limit ${limit}
     )`.execute(db);
   return rows.map((row) => row.order_pk);
 }

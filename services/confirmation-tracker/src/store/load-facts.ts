@@ -1,4 +1,5 @@
 import { sql, type RawBuilder } from 'kysely';
+import { UNMATCHED_SHOWN } from '@opentill/contracts/format-unmatched';
 import type { Tx } from '@opentill/db/database';
 import type { Chain } from '@opentill/domain/chains';
 import type { TransferState } from '@opentill/domain/confirmations';
@@ -7,7 +8,7 @@ import type { TransferBooking, UnmatchedReason } from '@opentill/domain/settle-t
 import type { LockedOrder, OrderFacts, TransferRow } from './order-rows.ts';
 
 /** NONE: the order itself. NAMED: named by the selection. EVERY: all other transfers. Others: see OrderFacts. */
-type Role = 'NONE' | 'NAMED' | 'ELSEWHERE' | 'REFUNDED' | 'NEWEST' | 'EVERY';
+type Role = 'NONE' | 'NAMED' | 'ELSEWHERE' | 'REFUNDED' | 'NEWEST' | 'UNMATCHED' | 'EVERY';
 
 interface FactRow {
   order_pk: string;
@@ -48,6 +49,8 @@ interface FactRow {
   credited: boolean | null;
   unmatched_reason: UnmatchedReason | null;
   withdrawn: boolean | null;
+  dust: boolean | null;
+  reported: boolean | null;
 }
 
 export interface FactsSelection {
@@ -66,7 +69,8 @@ const held = sql`left join transfer_settlement held on held.transfer_id = t.tran
 const NEWEST_READ = 8;
 
 /** The few transfers that any settlement needs, by index: named, moved by a reorganisation, refunded, newest. */
-function candidates(transferIds: FactsSelection['transferIds']): RawBuilder<unknown> {
+function candidates({ orders, transferIds }: FactsSelection): RawBuilder<unknown> {
+  const reporting = orders.filter(({ notifyUnmatched }) => notifyUnmatched).map(({ orderPk }) => orderPk);
   const named = sql`any(${transferIds}::bigint[])`;
   return sql`
     select d.order_pk, t.transfer_id, 'NAMED' as role, false as went_elsewhere
@@ -100,19 +104,29 @@ function candidates(transferIds: FactsSelection['transferIds']): RawBuilder<unkn
         select * from transfer t where ${isAtAddress} and t.chain = d.chain and t.symbol = d.symbol and t.state <> 'ORPHANED'
         order by t.block_height desc, t.transfer_id desc limit ${sql.lit(NEWEST_READ)}
       ) t ${held}
-      where ${isAskedFor} and ${isHere}
+      where ${isAskedFor} and ${isHere} and (d.status <> 'SUCCESS' or held.credited)
       order by t.block_height desc, t.transfer_id desc limit 1
-    ) newest`;
+    ) newest${reporting.length === 0 ? sql`` : unmatchedOf(reporting)}`;
+}
+
+/** As the api lists them. */
+function unmatchedOf(orderPks: readonly string[]): RawBuilder<unknown> {
+  return sql`
+    union all
+    select d.order_pk, listed.transfer_id, 'UNMATCHED', false
+    from asked d cross join lateral (
+      select u.transfer_id from unmatched_deposit u where u.order_pk = d.order_pk and not u.withdrawn and not u.dust
+      order by u.transfer_id desc limit ${sql.lit(UNMATCHED_SHOWN)}
+    ) listed
+    where d.order_pk = any(${orderPks}::uuid[])`;
 }
 
 /**
  * A single statement, hence a single snapshot. The scanner commits cursor, transfers and sums together, so the verified
  * time read here covers all transfers up to it, and no paid order expires.
  */
-function factsQuery(
-  { orders, transferIds, verifiedDepths }: FactsSelection,
-  every: RawBuilder<unknown>,
-): RawBuilder<FactRow> {
+function factsQuery(selection: FactsSelection, every: RawBuilder<unknown>): RawBuilder<FactRow> {
+  const { orders, verifiedDepths } = selection;
   const depths = sql`unnest(${[...verifiedDepths.keys()]}::text[], ${[...verifiedDepths.values()]}::int8[]) as n (chain, depth)`;
   return sql<FactRow>`
     with asked as materialized (
@@ -128,7 +142,7 @@ function factsQuery(
         left join collection_sum s on s.order_pk = d.order_pk left join ${depths} on n.chain = d.chain
     ), candidate as (
       select order_pk, null::int8 as transfer_id, 'NONE' as role, false as went_elsewhere from asked
-      union all ${candidates(transferIds)} ${every}
+      union all ${candidates(selection)} ${every}
     ), sorted as materialized (
       select x.* from candidate x join asked o using (order_pk) order by o.place, x.role = 'EVERY', x.transfer_id
     )
@@ -138,7 +152,7 @@ function factsQuery(
       t.network_fee, t.block_height, extract(epoch from t.block_time)::float8 as block_seconds,
       extract(epoch from t.first_block_time)::float8 as first_block_seconds, t.version, t.updated_at,
       x.went_elsewhere, case when x.went_elsewhere then 'ORPHANED' else t.state end as state,
-      s.settled_version, s.booked_amount, s.booked_symbol, s.bookings, s.credited, u.reason as unmatched_reason, u.withdrawn,
+      s.settled_version, s.booked_amount, s.booked_symbol, s.bookings, s.credited, u.reason as unmatched_reason, u.withdrawn, u.dust, u.reported,
       (select there.seen_height from chain_cursor there where there.chain = t.chain) as transfer_seen_height,
       u.transfer_id is not null and exists (
         select from movement m where m.transfer_id = t.transfer_id and payout_may_move(m.order_pk)) as refunded,
@@ -242,6 +256,7 @@ function toFacts(order: FactRow, rows: readonly FactRow[]): OrderFacts {
     transfers: of('NAMED'),
     elsewhere: of('ELSEWHERE'),
     refunded: of('REFUNDED'),
+    unmatched: of('UNMATCHED'),
     newest: of('NEWEST')[0],
   };
 }
@@ -276,7 +291,12 @@ function toTransfer(row: FactRow, transferId: number): TransferRow {
     unmatched:
       row.unmatched_reason === null
         ? null
-        : { reason: row.unmatched_reason, withdrawn: row.withdrawn ?? false },
+        : {
+            reason: row.unmatched_reason,
+            withdrawn: row.withdrawn ?? false,
+            dust: row.dust ?? false,
+            reported: row.reported ?? false,
+          },
   };
 }
 

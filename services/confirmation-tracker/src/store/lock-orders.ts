@@ -54,8 +54,11 @@ interface LockedRow {
   confirmations_required: number | null;
   cutoff_seconds: number;
   notify_reverted: boolean;
+  notify_unmatched: boolean;
   late_callback_at: Date | null;
   late_callback_due_at: Date | null;
+  unmatched_callback_at: Date | null;
+  unmatched_callback_due_at: Date | null;
 }
 
 export interface LockOptions {
@@ -71,8 +74,9 @@ export async function lockOrders(
   const { rows } = await sql<LockedRow>`
     select o.order_pk, o.merchant_id, o.order_id, o.uid, o.status, o.reason, o.chain, o.symbol, o.contract_address,
       o.decimals, o.display_decimals, o.amount, o.accepted_amount, o.detected_amount, o.actual_amount,
-      o.confirmations_required, m.notify_reverted,
-      o.late_callback_at, o.late_callback_due_at, floor(extract(epoch from o.cutoff_at))::float8 as cutoff_seconds
+      o.confirmations_required, m.notify_reverted, m.notify_unmatched,
+      o.late_callback_at, o.late_callback_due_at, o.unmatched_callback_at, o.unmatched_callback_due_at,
+      floor(extract(epoch from o.cutoff_at))::float8 as cutoff_seconds
     from orders o join merchant m on m.merchant_id = o.merchant_id
     where o.order_type = 'COLLECTION' and o.order_pk in (${selection.orderPks})
     order by o.order_pk
@@ -97,7 +101,10 @@ export async function lockOrders(
     confirmationsRequired: row.confirmations_required,
     cutoffSeconds: row.cutoff_seconds,
     notifyReverted: row.notify_reverted,
+    notifyUnmatched: row.notify_unmatched,
     lateCallbackAt: row.late_callback_at,
     owesLateCallback: row.late_callback_due_at !== null,
+    unmatchedCallbackAt: row.unmatched_callback_at,
+    owesUnmatchedCallback: row.unmatched_callback_due_at !== null,
   }));
 }

@@ -23,8 +23,14 @@ export interface LockedOrder extends Omit<OrderToFormat, 'actualAmount'>, Collec
   readonly acceptedAmount: BaseUnits;
   /** Expiry plus late grace, since 1970. */
   readonly cutoffSeconds: number;
+  /** The merchant has enabled ORDER_UNMATCHED. */
+  readonly notifyUnmatched: boolean;
   /** Time of the last callback for late payments. */
   readonly lateCallbackAt: Date | null;
+  /** Time of the last ORDER_UNMATCHED. */
+  readonly unmatchedCallbackAt: Date | null;
+  /** An unmatched deposit waits for the next ORDER_UNMATCHED. */
+  readonly owesUnmatchedCallback: boolean;
 }
 
 /** Read in one snapshot after locking the order. */
@@ -48,7 +54,9 @@ export interface OrderFacts {
   readonly elsewhere: readonly TransferRow[];
   /** Included in the sums. */
   readonly refunded: readonly TransferRow[];
-  /** Newest transfer of the ordered asset that is not orphaned, for callbacks. */
+  /** The newest unmatched deposits that callbacks list; empty unless the merchant has enabled ORDER_UNMATCHED. */
+  readonly unmatched: readonly TransferRow[];
+  /** Newest transfer of the ordered asset that is not orphaned, for callbacks. After SUCCESS: the newest credited one. */
   readonly newest: TransferRow | undefined;
 }
 
@@ -72,7 +80,7 @@ export interface TransferRow extends TransferToFormat {
   /** Null if never settled. */
   readonly settledVersion: number | null;
   readonly booking: TransferBooking;
-  readonly unmatched: { readonly reason: UnmatchedReason; readonly withdrawn: boolean } | null;
+  readonly unmatched: Omit<UnmatchedRow, 'transferId'> | null;
 }
 
 export interface NotificationRow {
@@ -98,6 +106,10 @@ export interface UnmatchedRow {
   readonly reason: UnmatchedReason;
   /** No longer unmatched: orphaned or credited. */
   readonly withdrawn: boolean;
+  /** Below the minimum of its token: neither listed nor reported. */
+  readonly dust: boolean;
+  /** An ORDER_UNMATCHED has contained it. */
+  readonly reported: boolean;
 }
 
 /** Also holds the asset's payouts until an operator releases it. */
@@ -117,10 +129,12 @@ export interface MovedOrder {
   readonly reason: string | null;
   readonly detectedAmount: BaseUnits;
   readonly actualAmount: BaseUnits | null;
-  /** Number of status changes, added to its version. */
+  /** Number of status changes, added to its version; 0 if only the unmatched deposits changed. */
   readonly steps: number;
   readonly lateCallbackAt?: Date | null;
   readonly lateCallbackDueAt?: Date | null;
+  readonly unmatchedCallbackAt?: Date | null;
+  readonly unmatchedCallbackDueAt?: Date | null;
 }
 
 export interface OrderOutcome {
@@ -131,6 +145,8 @@ export interface OrderOutcome {
   readonly notifications: readonly NotificationRow[];
   readonly settlements: readonly SettlementRow[];
   readonly unmatched: readonly UnmatchedRow[];
+  /** Otherwise unchanged rows that an ORDER_UNMATCHED contains for the first time. */
+  readonly reported: readonly UnmatchedRow[];
   readonly incidents: readonly IncidentRow[];
   /** Their earlier incidents stay. */
   readonly creditedAgain: readonly { readonly transferId: number; readonly booking: number }[];

@@ -50,7 +50,7 @@ async function saveRows(
       moved: each(({ moved }) => (moved === null ? [] : [moved])),
       notifications: each((outcome) => outcome.notifications),
       settlements: each((outcome) => outcome.settlements),
-      unmatched: each((outcome) => outcome.unmatched),
+      unmatched: each((outcome) => [...outcome.unmatched, ...outcome.reported]),
       incidents: each((outcome) => outcome.incidents),
       creditedAgain: each((outcome) => outcome.creditedAgain),
     },
@@ -61,9 +61,11 @@ async function saveRows(
     moved as (
       update orders o set status = r.status, reason = r.reason, detected_amount = r."detectedAmount",
         actual_amount = r."actualAmount", version = o.version + r.steps, updated_at = g.at,
-        late_callback_at = r."lateCallbackAt", late_callback_due_at = r."lateCallbackDueAt"
+        late_callback_at = r."lateCallbackAt", late_callback_due_at = r."lateCallbackDueAt",
+        unmatched_callback_at = r."unmatchedCallbackAt", unmatched_callback_due_at = r."unmatchedCallbackDueAt"
       from given g, jsonb_to_recordset(g.rows -> 'moved') as r ("orderPk" uuid, status text, reason text,
-        "detectedAmount" numeric, "actualAmount" numeric, steps integer, "lateCallbackAt" timestamptz, "lateCallbackDueAt" timestamptz)
+        "detectedAmount" numeric, "actualAmount" numeric, steps integer, "lateCallbackAt" timestamptz, "lateCallbackDueAt" timestamptz,
+        "unmatchedCallbackAt" timestamptz, "unmatchedCallbackDueAt" timestamptz)
       where o.order_pk = r."orderPk"
     ), notified as (
       insert into notification (event_id, merchant_id, subject_id, sequence, notify_type, data, occurred_at)
@@ -80,12 +82,13 @@ async function saveRows(
         booked_amount = excluded.booked_amount, booked_symbol = excluded.booked_symbol, bookings = excluded.bookings,
         credited = excluded.credited, updated_at = excluded.updated_at
     ), unmatched as (
-      insert into unmatched_deposit (transfer_id, merchant_id, order_pk, reason, withdrawn, created_at, updated_at)
-      select r."transferId", r."merchantId", r."orderPk", r.reason, r.withdrawn, g.at, g.at
+      insert into unmatched_deposit (transfer_id, merchant_id, order_pk, reason, withdrawn, dust, reported, created_at, updated_at)
+      select r."transferId", r."merchantId", r."orderPk", r.reason, r.withdrawn, r.dust, r.reported, g.at, g.at
       from given g, jsonb_to_recordset(g.rows -> 'unmatched') as r ("transferId" bigint, "merchantId" text,
-        "orderPk" uuid, reason text, withdrawn boolean)
+        "orderPk" uuid, reason text, withdrawn boolean, dust boolean, reported boolean)
       on conflict (transfer_id) do update set merchant_id = excluded.merchant_id, order_pk = excluded.order_pk,
-        reason = excluded.reason, withdrawn = excluded.withdrawn, updated_at = excluded.updated_at
+        reason = excluded.reason, withdrawn = excluded.withdrawn, dust = excluded.dust, reported = excluded.reported,
+        updated_at = excluded.updated_at
     ), incidents as (
       insert into incident (incident_id, kind, chain, symbol, order_pk, transfer_id, details, opened_at)
       select r."incidentId", r.kind, r.chain, r.symbol, r."orderPk", r."transferId", r.details, g.at

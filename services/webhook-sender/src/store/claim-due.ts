@@ -1,6 +1,14 @@
 import { sql } from 'kysely';
 import type { Db } from '@opentill/db/database';
-import { blocks, IS_FREE, merchantsDue, NEVER_TRIED, PUT_ASIDE, TRIED } from './delivery-rules.ts';
+import {
+  blocks,
+  IS_FREE,
+  merchantsDue,
+  NEVER_TRIED,
+  PUT_ASIDE,
+  TRIED,
+  isUnmatchedReport,
+} from './delivery-rules.ts';
 
 export interface ClaimedDelivery {
   readonly eventId: string;
@@ -58,7 +66,8 @@ const LOST_CLAIMS_MAX = 10;
  * replica that locks the endpoint's row and moves `probe_at`.
  *
  * Order: only the oldest waiting delivery of an order is due. A delivery with three failed attempts that is not running
- * is overtaken: the claim of a newer one supersedes it in the same statement, so that it can never follow.
+ * is overtaken: the claim of a newer one supersedes it in the same statement, so that it can never follow. An
+ * ORDER_UNMATCHED changes no status, so it supersedes only its own kind, and only its own kind supersedes it.
  *
  * Locking: a claim locks every waiting delivery of its order. None of them may be running, and its own must be
  * unchanged since it was chosen. So two replicas cannot claim two deliveries of one order, and a replay of an older one
@@ -111,6 +120,7 @@ async function claimOnce(
       update delivery d set state = 'SUPERSEDED', finished_at = now(), lease_until = null, lease_holder = null
       from claim c
       where d.subject_id = c.subject_id and d.sequence < c.sequence and d.state = 'PENDING'
+        and ${isUnmatchedReport(sql`d.event_id`)} = ${isUnmatchedReport(sql`c.event_id`)}
     ), blocking as (
       select l.subject_id, min(l.sequence) as sequence from locked l where ${blocks('l')} group by 1
     ), put_aside as (

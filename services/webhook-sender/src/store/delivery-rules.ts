@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 
 /** A newer callback of the same order may then overtake (docs/api.md section 6). */
 export const ATTEMPTS_BEFORE_OVERTAKING = 3;
@@ -22,6 +22,10 @@ export const IS_FREE = sql`
     select from delivery e
     where e.subject_id = d.subject_id and e.state = 'PENDING' and e.event_id <> d.event_id
       and (e.lease_until >= now() or (e.sequence < d.sequence and ${blocks('e')})) offset 0)`;
+
+/** replay_deliveries() uses the same rule. */
+export const isUnmatchedReport = (eventId: RawBuilder<unknown>) =>
+  sql`(select n.notify_type = 'ORDER_UNMATCHED' from notification n where n.event_id = ${eventId})`;
 
 /** The trigger `delivery_stops_blocking` makes these deliveries due when no older one blocks them. */
 export const PUT_ASIDE = sql`'infinity'::timestamptz`;
