@@ -34,7 +34,7 @@ export function createObserve({ logger, metrics, clock }: ObserveDeps): Observe 
   const count = createCounters(metrics);
   return {
     orderSettled(outcome) {
-      const { order, moved, notifications, newestChangeAt } = outcome;
+      const { order, moved, newestChangeAt } = outcome;
       if (moved !== null && moved.status !== order.status) {
         count.moved.inc({ status: moved.status, chain: order.chain });
       }
@@ -47,27 +47,7 @@ export function createObserve({ logger, metrics, clock }: ObserveDeps): Observe 
         count.incidents.inc({ chain: incident.chain, kind: incident.kind });
         logger.error(incident.holdReason, { orderPk: order.orderPk, ...incident });
       }
-      if (moved === null) return;
-      if (moved.steps === 0) {
-        logger.info('unmatched deposits changed', {
-          orderPk: order.orderPk,
-          orderId: order.orderId,
-          chain: order.chain,
-          told: notifications.map((n) => n.notifyType),
-        });
-        return;
-      }
-      logger.info('order moved', {
-        orderPk: order.orderPk,
-        orderId: order.orderId,
-        chain: order.chain,
-        from: order.status,
-        to: moved.status,
-        reason: moved.reason,
-        detectedAmount: moved.detectedAmount.toString(),
-        actualAmount: moved.actualAmount?.toString() ?? null,
-        told: notifications.map((n) => n.notifyType),
-      });
+      logMoved(logger, outcome);
     },
     notSettled(which, error) {
       count.failures.inc();
@@ -105,6 +85,24 @@ export function createObserve({ logger, metrics, clock }: ObserveDeps): Observe 
       if (dropped + deleted > 0) logger.info('inbox rolled', { dropped, deleted });
     },
   };
+}
+
+function logMoved(logger: Logger, { order, moved, notifications }: OrderOutcome): void {
+  if (moved === null) return;
+  const { orderPk, orderId, chain } = order;
+  const told = notifications.map((n) => n.notifyType);
+  if (moved.steps === 0) return logger.info('unmatched deposits changed', { orderPk, orderId, chain, told });
+  logger.info('order moved', {
+    orderPk,
+    orderId,
+    chain,
+    from: order.status,
+    to: moved.status,
+    reason: moved.reason,
+    detectedAmount: moved.detectedAmount.toString(),
+    actualAmount: moved.actualAmount?.toString() ?? null,
+    told,
+  });
 }
 
 function createCounters(metrics: Metrics) {

@@ -1,10 +1,14 @@
+import { isDeepStrictEqual } from 'node:util';
 import {
   notifyUnmatchedText,
   toUnmatchedTransfers,
   UNMATCHED_SHOWN,
 } from '@opentill/contracts/format-unmatched';
+import type { Chain } from '@opentill/domain/chains';
+import { arrivedInTime } from '@opentill/domain/collection-sums';
 import { LATE_CALLBACK_SECONDS, type CollectionState } from '@opentill/domain/settle-collection';
-import type { UnmatchedReason } from '@opentill/domain/settle-transfer';
+import { unmatchedReason, type UnmatchedReason } from '@opentill/domain/settle-transfer';
+import type { Judged } from './judge-transfer.ts';
 import type { NotifyDeps } from './notify-order.ts';
 import type {
   LockedOrder,
@@ -32,11 +36,33 @@ export interface UnmatchedReport {
   readonly times: Required<Pick<MovedOrder, 'unmatchedCallbackAt' | 'unmatchedCallbackDueAt'>>;
 }
 
+export interface UnmatchedDeps extends NotifyDeps {
+  readonly dustBelow: (chain: Chain, symbol: string) => bigint;
+}
+
+interface UnmatchedFacts {
+  readonly order: LockedOrder;
+  /** After all steps. */
+  readonly last: CollectionState;
+  readonly facts: OrderFacts;
+  readonly now: Date;
+}
+
+interface UnmatchedRows {
+  /** New and changed rows of a transfer. */
+  take(one: Judged): UnmatchedRow[];
+  /** Call after all transfers were taken. `paidBy`: the transaction that the callback shows. */
+  end(paidBy: TransferRow | undefined): UnmatchedReport;
+}
+
 /**
  * The unmatched deposits of an order as the API and ORDER_UNMATCHED list them. A callback is written when one of them
  * is in no earlier callback, at most once a minute.
  */
-export function createUnmatchedReport(order: LockedOrder, facts: OrderFacts, now: Date) {
+export function createUnmatchedReport(
+  deps: UnmatchedDeps,
+  { order, last, facts, now }: UnmatchedFacts,
+): UnmatchedRows {
   const shown = new Map<number, ShownTransfer>();
   for (const transfer of facts.unmatched) {
     const held = transfer.unmatched;
@@ -44,17 +70,22 @@ export function createUnmatchedReport(order: LockedOrder, facts: OrderFacts, now
   }
   let isChanged = false;
 
+  const note = (transfer: TransferRow, row: UnmatchedRow): void => {
+    const wasShown = transfer.unmatched?.dust === false && !transfer.unmatched.withdrawn;
+    const isShown = !row.dust && !row.withdrawn;
+    isChanged ||= wasShown || isShown;
+    if (isShown) shown.set(transfer.transferId, { transfer, reason: row.reason, reported: row.reported });
+    else shown.delete(transfer.transferId);
+    if (shown.size > 2 * UNMATCHED_SHOWN) keepNewest(shown);
+  };
+
   return {
-    /** A new or changed row of a transfer. */
-    note(transfer: TransferRow, row: UnmatchedRow): void {
-      const wasShown = transfer.unmatched?.dust === false && !transfer.unmatched.withdrawn;
-      const isShown = !row.dust && !row.withdrawn;
-      isChanged ||= wasShown || isShown;
-      if (isShown) shown.set(transfer.transferId, { transfer, reason: row.reason, reported: row.reported });
-      else shown.delete(transfer.transferId);
-      if (shown.size > 2 * UNMATCHED_SHOWN) keepNewest(shown);
+    take(one) {
+      const rows = changedRows(deps, order, last, one);
+      for (const row of rows) note(one.transfer, row);
+      return rows;
     },
-    end(deps: NotifyDeps, last: CollectionState, paidBy: TransferRow | undefined): UnmatchedReport {
+    end(paidBy) {
       keepNewest(shown);
       const listed = [...shown.values()];
       const fresh = order.notifyUnmatched ? listed.filter(({ reported }) => !reported) : [];
@@ -71,6 +102,30 @@ export function createUnmatchedReport(order: LockedOrder, facts: OrderFacts, now
       };
     },
   };
+}
+
+/** The row of a transfer if it has changed. */
+function changedRows(
+  { dustBelow }: UnmatchedDeps,
+  order: LockedOrder,
+  { status }: CollectionState,
+  one: Judged,
+): UnmatchedRow[] {
+  const { transfer, fit, booking } = one;
+  const reason = unmatchedReason(status, {
+    fit,
+    state: transfer.state,
+    inTime: arrivedInTime(order, transfer),
+    credited: booking.credited,
+  });
+  const held = transfer.unmatched;
+  const dust = transfer.amount < dustBelow(transfer.chain, transfer.symbol);
+  const wanted =
+    reason === null
+      ? held && { ...held, withdrawn: true }
+      : { reason, withdrawn: false, dust, reported: held?.reported ?? false };
+  if (wanted === null || isDeepStrictEqual(held, wanted)) return [];
+  return [{ transferId: transfer.transferId, ...wanted }];
 }
 
 function nextAfter(last: Date): Date {

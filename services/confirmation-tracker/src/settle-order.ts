@@ -1,11 +1,10 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { OrderStatus } from '@opentill/contracts/notify-order';
 import type { Chain } from '@opentill/domain/chains';
-import { isCredited, arrivedInTime, subtractFromCounted } from '@opentill/domain/collection-sums';
+import { isCredited, subtractFromCounted } from '@opentill/domain/collection-sums';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { baseUnits, type BaseUnits } from '@opentill/domain/money';
 import { isDeepEnough } from '@opentill/domain/confirmations';
-import { creditAgain, creditOrder, type LedgerEntry, type Receipt } from '@opentill/domain/ledger';
+import { creditAgain, creditOrder, type LedgerEntry } from '@opentill/domain/ledger';
 import {
   decideByOperator,
   LATE_CALLBACK_SECONDS,
@@ -15,26 +14,12 @@ import {
   type CollectionState,
   type CollectionStep,
 } from '@opentill/domain/settle-collection';
-import {
-  compareWithOrder,
-  settleBooking,
-  unmatchedReason,
-  type TransferBooking,
-  type TransferFit,
-  type TransferSettlement,
-} from '@opentill/domain/settle-transfer';
+import { compareWithOrder } from '@opentill/domain/settle-transfer';
 import { agreedHeight } from './agreed-height.ts';
 import { later, notificationsOf, type NotifyDeps } from './notify-order.ts';
+import { changedSettlement, incidentOf, judge, receiptOf, takenBack, type Judged } from './judge-transfer.ts';
 import { createUnmatchedReport, type UnmatchedReport } from './report-unmatched.ts';
-import type {
-  IncidentRow,
-  LockedOrder,
-  OrderFacts,
-  OrderOutcome,
-  SettlementRow,
-  TransferRow,
-  UnmatchedRow,
-} from './store/order-rows.ts';
+import type { LockedOrder, OrderFacts, OrderOutcome, TransferRow } from './store/order-rows.ts';
 
 /** `otherMoney`: a transfer that the order did not ask for, as the operator saw it. */
 export interface OperatorDecision extends Omit<CollectionDecision, 'otherMoney'> {
@@ -50,14 +35,6 @@ export interface SettleOrderDeps extends NotifyDeps {
   readonly verifiedDepths: ReadonlyMap<Chain, number>;
   /** Base units. A smaller transfer is booked, but does not move its order or cause a callback. */
   readonly dustBelow: (chain: Chain, symbol: string) => bigint;
-}
-
-interface Judged {
-  readonly transfer: TransferRow;
-  readonly fit: TransferFit;
-  readonly booking: TransferBooking;
-  readonly creditReverted: TransferSettlement['creditReverted'];
-  readonly creditedAgain: boolean;
 }
 
 export type TransferOutcome = Pick<
@@ -94,7 +71,7 @@ export function settleOrder(
   const credited = { sum: 0n, newest: undefined as TransferRow | undefined };
   const others: LedgerEntry[] = [];
   const taken: TransferRow[] = [];
-  const unmatchedReport = createUnmatchedReport(order, facts, now);
+  const unmatchedReport = createUnmatchedReport(deps, { order, last, facts, now });
   let newestChangeAt: Date | null = null;
 
   const credit = (one: Judged): Judged => {
@@ -116,22 +93,13 @@ export function settleOrder(
     take(transfers) {
       const entries: LedgerEntry[] = [];
       const settled = transfers.map((transfer) => credit(judge(order, transfer, entries)));
-      for (const { settledVersion, version, updatedAt } of transfers) {
-        if (settledVersion !== version && (newestChangeAt === null || updatedAt > newestChangeAt))
-          newestChangeAt = updatedAt;
-      }
+      newestChangeAt = newestChange(transfers, newestChangeAt);
       taken.push(...settled.flatMap((one) => takenBack(order, one)));
       return {
         settlements: settled.flatMap((one) => changedSettlement(order, one)),
-        unmatched: settled.flatMap((one) => {
-          const rows = changedUnmatched(deps, order, last, one);
-          for (const row of rows) unmatchedReport.note(one.transfer, row);
-          return rows;
-        }),
+        unmatched: settled.flatMap((one) => unmatchedReport.take(one)),
         incidents: settled.flatMap((one) => incidentOf(deps, order, one)),
-        creditedAgain: settled
-          .filter((one) => one.creditedAgain && one.creditReverted === null)
-          .map((one) => ({ transferId: one.transfer.transferId, booking: one.booking.bookings })),
+        creditedAgain: settled.flatMap(creditedAgainOf),
         entries,
       };
     },
@@ -139,23 +107,15 @@ export function settleOrder(
       const amount = baseUnits(credited.sum);
       if (credits !== null && amount + (accepted?.worth ?? 0n) !== last.actualAmount)
         throw sumsDiffer(order, amount, last);
-      const report = unmatchedReport.end(deps, last, credits === null ? facts.newest : credited.newest);
-      const shown = {
-        credited: credited.newest,
-        newest: facts.newest,
-        takenBack: taken,
-        unmatched: report.data,
-      };
+      const report = unmatchedReport.end(credits === null ? facts.newest : credited.newest);
+      const shown = { credited: credited.newest, newest: facts.newest, takenBack: taken };
       return {
         order,
         moved: movedBy(order, steps, last, now, report),
         isDecided,
-        notifications: notificationsOf(deps, order, facts, shown, steps),
-        settlements: [],
-        unmatched: [],
+        notifications: notificationsOf(deps, order, facts, { ...shown, unmatched: report.data }, steps),
+        ...NO_ROWS,
         reported: report.reported,
-        incidents: [],
-        creditedAgain: [],
         // One entry for the ordered amount, because an order is credited once, and one for other money that an operator
         // accepted.
         entries: [...(amount > 0n ? [creditOrder(receiptOf(order, { ...order, amount }))] : []), ...others],
@@ -163,6 +123,21 @@ export function settleOrder(
       };
     },
   };
+}
+
+const NO_ROWS = { settlements: [], unmatched: [], incidents: [], creditedAgain: [] } as const;
+
+function newestChange(transfers: readonly TransferRow[], before: Date | null): Date | null {
+  let newest = before;
+  for (const { settledVersion, version, updatedAt } of transfers) {
+    if (settledVersion !== version && (newest === null || updatedAt > newest)) newest = updatedAt;
+  }
+  return newest;
+}
+
+function creditedAgainOf({ transfer, booking, creditReverted, creditedAgain }: Judged) {
+  if (!creditedAgain || creditReverted !== null) return [];
+  return [{ transferId: transfer.transferId, booking: booking.bookings }];
 }
 
 /** The result of an order's transfers depends only on this part of it (unmatchedReason). */
@@ -254,110 +229,10 @@ function isDust({ dustBelow }: SettleOrderDeps, order: LockedOrder, transfer: Tr
   return !isOrdered || transfer.amount < dustBelow(transfer.chain, transfer.symbol);
 }
 
-function judge(order: LockedOrder, transfer: TransferRow, entries: LedgerEntry[]): Judged {
-  const receipt = receiptOf(order, transfer);
-  const fit = compareWithOrder(order, transfer);
-  const settlement = settleBooking(
-    transfer.transferId,
-    receipt,
-    { state: transfer.state, fit, accepted: transfer.accepted },
-    transfer.booking,
-  );
-  entries.push(...settlement.entries);
-  const { booking, creditReverted, creditedAgain } = settlement;
-  return { transfer, fit, booking, creditReverted, creditedAgain };
-}
-
-function receiptOf(order: LockedOrder, received: Pick<Receipt, 'chain' | 'symbol' | 'amount'>): Receipt {
-  const { chain, symbol, amount } = received;
-  return { orderPk: order.orderPk, merchantId: order.merchantId, chain, symbol, amount };
-}
-
 function toFact(deps: SettleOrderDeps, order: LockedOrder, facts: OrderFacts) {
   const height = agreedHeight(facts, deps.verifiedDepths.get(order.chain));
   return (transfer: TransferRow) => ({
     ...transfer,
     deepEnough: isDeepEnough(transfer, height, order.confirmationsRequired),
   });
-}
-
-function changedSettlement(order: LockedOrder, { transfer, booking }: Judged): SettlementRow[] {
-  const row = {
-    transferId: transfer.transferId,
-    bookedAmount: booking.booked?.amount ?? null,
-    bookedSymbol: booking.booked?.symbol ?? null,
-    bookings: booking.bookings,
-  };
-  // The version stays unsettled, so that the sweep settles it for the order that received it.
-  if (transfer.wentElsewhere)
-    return [{ ...row, settledVersion: transfer.settledVersion ?? 0, orderPk: null, credited: false }];
-  const held = transfer.booking;
-  const same =
-    transfer.settledVersion === transfer.version &&
-    held.bookings === booking.bookings &&
-    (held.booked === null) === (booking.booked === null) &&
-    held.credited === booking.credited;
-  if (same) return [];
-  return [{ ...row, settledVersion: transfer.version, orderPk: order.orderPk, credited: booking.credited }];
-}
-
-function changedUnmatched(
-  deps: SettleOrderDeps,
-  order: LockedOrder,
-  last: CollectionState,
-  one: Judged,
-): UnmatchedRow[] {
-  const { transfer, fit, booking } = one;
-  const reason = unmatchedReason(last.status, {
-    fit,
-    state: transfer.state,
-    inTime: arrivedInTime(order, transfer),
-    credited: booking.credited,
-  });
-  const held = transfer.unmatched;
-  const dust = transfer.amount < deps.dustBelow(transfer.chain, transfer.symbol);
-  const wanted =
-    reason === null
-      ? held && { ...held, withdrawn: true }
-      : { reason, withdrawn: false, dust, reported: held?.reported ?? false };
-  if (wanted === null || isDeepStrictEqual(held, wanted)) return [];
-  return [{ transferId: transfer.transferId, ...wanted }];
-}
-
-function incidentOf(deps: SettleOrderDeps, order: LockedOrder, one: Judged): IncidentRow[] {
-  const { transfer, booking, creditReverted, creditedAgain } = one;
-  if (creditReverted === null) return [];
-  return [
-    {
-      incidentId: deps.newId(),
-      holdId: deps.newId(),
-      kind: 'CREDITED_TRANSFER_ORPHANED',
-      transferId: transfer.transferId,
-      chain: transfer.chain,
-      symbol: creditReverted.symbol,
-      holdReason: 'a reorganisation orphaned a credited transfer',
-      details: {
-        orderId: order.orderId,
-        merchantId: order.merchantId,
-        txHash: transfer.txHash,
-        amountBaseUnits: creditReverted.amount.toString(),
-        blockHeight: transfer.blockHeight,
-        transferState: transfer.state,
-        booking: creditReverted.booking,
-        ...(creditedAgain && { creditedAgainBooking: booking.bookings }),
-      },
-    },
-  ];
-}
-
-/** Has its old contents if the transaction was mined again with others. */
-function takenBack(order: LockedOrder, { transfer, fit, creditReverted }: Judged): TransferRow[] {
-  if (creditReverted === null) return [];
-  const { amount, symbol } = creditReverted;
-  const isSame = (fit === 'ORDERED' || transfer.accepted) && transfer.amount === amount;
-  if (isSame) return [transfer];
-  const { chain, contractAddress } = order;
-  const asset =
-    transfer.chain === chain && symbol === order.symbol ? { symbol, contractAddress } : { symbol };
-  return [{ ...transfer, ...asset, amount, state: 'ORPHANED' }];
 }

@@ -1,40 +1,20 @@
-import { CHAIN_VALUES } from '@opentill/domain/chains';
-import { UNMATCHED_REASONS } from '@opentill/domain/settle-transfer';
+import { payinOrder, UNMATCHED, unmatchedPayments, unmatchedTransfer } from './checkout-schemas.ts';
 import { ERROR_ENVELOPE } from './error-envelope.ts';
+import {
+  chain,
+  decimal,
+  NAME_PATTERN,
+  object,
+  orderId,
+  orderStatus,
+  orNull,
+  text,
+  uid,
+  unixSeconds,
+  type JsonSchema,
+} from './schema-words.ts';
 
-/** JSON Schema 2020-12, as in OpenAPI 3.1. */
-export type JsonSchema = { readonly [keyword: string]: unknown };
-
-const ORDER_STATUSES = ['INIT', 'PENDING', 'PENDING_CONFIRMATION', 'SUCCESS', 'EXPIRED', 'FAILED'];
-const NAME_PATTERN = '^[A-Za-z0-9_.:~@-]{1,64}$';
-
-function object(description: string, properties: Readonly<Record<string, JsonSchema>>): JsonSchema {
-  return { type: 'object', description, required: Object.keys(properties), properties };
-}
-
-function orNull(schema: JsonSchema): JsonSchema {
-  return { ...schema, type: [schema['type'], 'null'] };
-}
-
-const text = (description: string): JsonSchema => ({ type: 'string', description });
-const unixSeconds = (description: string): JsonSchema => ({
-  type: 'integer',
-  minimum: 0,
-  description: `${description} Unix time in seconds.`,
-});
-const decimal = (description: string): JsonSchema => ({
-  type: 'string',
-  pattern: '^[0-9]+(\\.[0-9]+)?$',
-  description,
-});
-const chain: JsonSchema = { type: 'string', enum: CHAIN_VALUES, description: 'Chain value.' };
-const orderStatus: JsonSchema = { type: 'string', enum: ORDER_STATUSES, description: 'Order status.' };
-const orderId: JsonSchema = {
-  type: 'string',
-  pattern: NAME_PATTERN,
-  description: "The merchant's order id: 1 to 64 letters, digits and `_ - . : ~ @`.",
-};
-const uid = orNull({ type: 'string', description: 'User identifier, null when none was given.' });
+export type { JsonSchema } from './schema-words.ts';
 
 const requestAmount: JsonSchema = {
   description:
@@ -128,31 +108,6 @@ const transaction = object('The latest transaction of the order.', {
   txGas: orNull(decimal('Network fee of the transaction in the native coin; null while unknown.')),
 });
 
-const unmatchedTransfer = {
-  chain,
-  symbol: text('Token symbol.'),
-  amount: decimal('Amount that arrived.'),
-  txid: text('Transaction hash.'),
-  reason: {
-    type: 'string',
-    enum: UNMATCHED_REASONS,
-    description:
-      'WRONG_TOKEN: another token. WRONG_CHAIN: another chain of the same family. LATE: after expiry. UNDERPAID: too little, and the order expired. AFTER_SUCCESS: the order was already paid. ORDER_FAILED: the order was refused.',
-  },
-} as const;
-
-const UNMATCHED = 'Payments that arrived at the address and do not count, newest first, at most 20.';
-
-const unmatchedPayments: JsonSchema = {
-  type: 'array',
-  description: UNMATCHED,
-  examples: [[]],
-  items: object('A payment that does not count.', {
-    ...unmatchedTransfer,
-    explorerUrl: orNull({ type: 'string', format: 'uri', description: 'Explorer page of `txid`.' }),
-  }),
-};
-
 const orderFields = {
   orderId,
   uid,
@@ -197,35 +152,6 @@ const notifyUnmatched = object('The state of an order with the payments that do 
 
 const orderState = object('The full state of an order.', { ...orderFields, unmatched: unmatchedPayments });
 
-const merchantProfile = object('The merchant, for the checkout page.', {
-  name: orNull({ ...text('Name of the merchant.'), examples: ['Acme Cloud'] }),
-  logoUrl: orNull({
-    type: 'string',
-    pattern: '^/m/',
-    description: 'Path of the logo below the base URL of the API: SVG or PNG.',
-    examples: ['/m/shop-1/logo?v=0123456789abcdef'],
-  }),
-  accentColor: orNull({
-    type: 'string',
-    pattern: '^#[0-9a-f]{6}$',
-    description: 'Colour of the merchant.',
-    examples: ['#1f6feb'],
-  }),
-  supportUrl: orNull({
-    type: 'string',
-    format: 'uri',
-    description: 'Help page of the merchant.',
-    examples: ['https://shop.example.com/help'],
-  }),
-  supportEmail: orNull({ ...text('Mail address for help.'), examples: ['help@shop.example.com'] }),
-  shopUrl: orNull({
-    type: 'string',
-    format: 'uri',
-    description: 'The shop.',
-    examples: ['https://shop.example.com'],
-  }),
-});
-
 const newOrder = object('An order as it was created.', {
   address: text('Deposit address of a collection; hot wallet of a payout.'),
   amount: decimal('Requested amount.'),
@@ -254,43 +180,6 @@ const createdOrder: JsonSchema = {
     },
   },
 };
-
-const payinOrder = object('A collection as the checkout page shows it.', {
-  orderId,
-  chain,
-  symbol: text('Token symbol.'),
-  contractAddress: orNull(text('Token contract; the coin type on SUI; null for a native coin.')),
-  decimals: { type: 'integer', minimum: 0, description: 'Decimals of the token.' },
-  address: text('Deposit address the customer pays to.'),
-  amount: decimal('Requested amount.'),
-  actualAmount: orNull(decimal('Amount received once confirmed; null before.')),
-  expiredTime: unixSeconds('When the request expires.'),
-  status: orderStatus,
-  reason: orNull(
-    text(
-      "As in GET status, except that the text of an operator's refusal is replaced by: Refused by operator.",
-    ),
-  ),
-  receivedAmount: decimal('Sum of the transfers detected so far.'),
-  txid: orNull(text('Latest transaction.')),
-  explorerUrl: orNull({ type: 'string', format: 'uri', description: 'Explorer page of `txid`.' }),
-  confirmedNum: { type: 'integer', minimum: 0, description: 'Current confirmations of `txid`.' },
-  requiredConfirmations: {
-    type: ['integer', 'null'],
-    minimum: 1,
-    description: 'Null: the chain’s finalized block is required.',
-  },
-  returnUrl: orNull({ type: 'string', format: 'uri', description: 'Return link to the shop.' }),
-  description: orNull(text('Given by the merchant.')),
-  serverTime: unixSeconds('Current time at the server.'),
-  merchant: merchantProfile,
-  isTestNetwork: {
-    type: 'boolean',
-    description: 'The tokens of this chain have no value.',
-    examples: [true],
-  },
-  unmatched: unmatchedPayments,
-});
 
 const supportedSymbol = object('A token configured on the gateway.', {
   symbol: text('Token symbol.'),

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { UNMATCHED_SHOWN } from '@opentill/contracts/format-unmatched';
 import type { OrderStatus } from '@opentill/contracts/notify-order';
 import type { Db } from '@opentill/db/database';
-import type { LogoType } from '@opentill/db/tables';
+import type { LogoType } from '@opentill/db/merchant-tables';
 import type { Chain } from '@opentill/domain/chains';
 import type { BaseUnits } from '@opentill/domain/money';
 import type { UnmatchedReason } from '@opentill/domain/settle-transfer';

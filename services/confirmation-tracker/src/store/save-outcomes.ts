@@ -31,12 +31,7 @@ function changesOf(outcomes: readonly OrderOutcome[], at: SaveDeps): OutboxEvent
 }
 
 /** Amounts are JSON strings, because JSON numbers lose precision. */
-async function saveRows(
-  tx: Tx,
-  outcomes: readonly OrderOutcome[],
-  now: Date,
-  events: readonly OutboxEvent[],
-): Promise<void> {
+function rowsOf(outcomes: readonly OrderOutcome[]): string {
   const each = <T>(rows: (outcome: OrderOutcome) => readonly T[]) =>
     outcomes.flatMap((outcome) =>
       rows(outcome).map((row) => ({
@@ -45,7 +40,7 @@ async function saveRows(
         ...row,
       })),
     );
-  const rows = JSON.stringify(
+  return JSON.stringify(
     {
       moved: each(({ moved }) => (moved === null ? [] : [moved])),
       notifications: each((outcome) => outcome.notifications),
@@ -56,6 +51,15 @@ async function saveRows(
     },
     (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value),
   );
+}
+
+async function saveRows(
+  tx: Tx,
+  outcomes: readonly OrderOutcome[],
+  now: Date,
+  events: readonly OutboxEvent[],
+): Promise<void> {
+  const rows = rowsOf(outcomes);
   await sql`
     with given as (select ${rows}::jsonb as rows, ${now}::timestamptz as at),
     moved as (

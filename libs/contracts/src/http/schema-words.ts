@@ -1,0 +1,35 @@
+import { CHAIN_VALUES } from '@opentill/domain/chains';
+
+/** JSON Schema 2020-12, as in OpenAPI 3.1. */
+export type JsonSchema = { readonly [keyword: string]: unknown };
+
+const ORDER_STATUSES = ['INIT', 'PENDING', 'PENDING_CONFIRMATION', 'SUCCESS', 'EXPIRED', 'FAILED'];
+export const NAME_PATTERN = '^[A-Za-z0-9_.:~@-]{1,64}$';
+
+export function object(description: string, properties: Readonly<Record<string, JsonSchema>>): JsonSchema {
+  return { type: 'object', description, required: Object.keys(properties), properties };
+}
+
+export function orNull(schema: JsonSchema): JsonSchema {
+  return { ...schema, type: [schema['type'], 'null'] };
+}
+
+export const text = (description: string): JsonSchema => ({ type: 'string', description });
+export const unixSeconds = (description: string): JsonSchema => ({
+  type: 'integer',
+  minimum: 0,
+  description: `${description} Unix time in seconds.`,
+});
+export const decimal = (description: string): JsonSchema => ({
+  type: 'string',
+  pattern: '^[0-9]+(\\.[0-9]+)?$',
+  description,
+});
+export const chain: JsonSchema = { type: 'string', enum: CHAIN_VALUES, description: 'Chain value.' };
+export const orderStatus: JsonSchema = { type: 'string', enum: ORDER_STATUSES, description: 'Order status.' };
+export const orderId: JsonSchema = {
+  type: 'string',
+  pattern: NAME_PATTERN,
+  description: "The merchant's order id: 1 to 64 letters, digits and `_ - . : ~ @`.",
+};
+export const uid = orNull({ type: 'string', description: 'User identifier, null when none was given.' });
