@@ -31,6 +31,7 @@ export function setupEnvironment(source: EnvironmentSource): Environment {
     AMQP_URL: source.amqpUrl,
     SECRETS_KEY: source.secrets.secretsKey,
     MERCHANT_TOKEN: source.merchant.token,
+    MERCHANT_NAME: 'Pebble & Pine',
     MERCHANT_VERSION: source.merchant.version,
     WEBHOOK_SECRET: source.merchant.webhookSecret,
     CALLBACK_URL: source.merchant.callbackUrl,

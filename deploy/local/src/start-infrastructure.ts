@@ -7,6 +7,7 @@ import { fundHotWallets } from './fund-hot-wallets.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import type { Members } from './gateway-parts.ts';
 import { prepareKeys, type WalletFiles } from './prepare-keys.ts';
+import { prepareMerchant } from './prepare-merchant.ts';
 import { prepareOperator } from './prepare-operator.ts';
 import { preparePolicy, type PolicyFiles } from './prepare-policy.ts';
 import { resetGivenDatabase } from './reset-database.ts';
@@ -61,7 +62,7 @@ export async function startInfrastructure(
   });
   await timeStep('setup', say, rejectOnMemberEnd(members, setup));
   writeFileSync(directory.operatorFile, JSON.stringify(operatorEnvironment(source)), { mode: 0o600 });
-  say('hot wallets, operator');
+  say('hot wallets, operator, merchant');
   const funds = fundHotWallets({
     chains,
     wallet,
@@ -69,7 +70,8 @@ export async function startInfrastructure(
     databaseUrl: roleUrl(source.adminUrl, 'ops', secrets.rolePasswords.ops),
   });
   const operator = prepareOperator(servers.database.url, directory.operatorTokenFile);
-  await timeStep('hot wallets, operator', say, settleAll([funds, operator]));
+  const merchant = prepareMerchant(servers.database.url, `http://localhost:${source.ports.shop}`);
+  await timeStep('hot wallets, operator, merchant', say, settleAll([funds, operator, merchant]));
   return { source, servers, chains, networks, wallet, policy };
 }
 

@@ -13,6 +13,7 @@ export interface Answer {
   readonly stream?: (response: ServerResponse) => void;
 }
 
+const NOT_MODIFIED = 304;
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 export function success(data: unknown): Answer {
@@ -82,7 +83,8 @@ export function send(response: ServerResponse, answer: Answer): void {
   if (response.headersSent || response.destroyed) return;
   response.statusCode = answer.status;
   response.setHeader('Content-Type', answer.contentType ?? JSON_TYPE);
-  if (answer.stream === undefined) response.setHeader('Content-Length', Buffer.byteLength(answer.body));
+  if (answer.stream === undefined && answer.status !== NOT_MODIFIED)
+    response.setHeader('Content-Length', Buffer.byteLength(answer.body));
   if (answer.headers !== undefined) {
     for (const [name, value] of Object.entries(answer.headers)) response.setHeader(name, value);
   }

@@ -18,7 +18,7 @@ export type LimitKind =
   | ProcessLimitKind;
 
 /** Limits that protect this process' processor. Always counted in memory. */
-export type ProcessLimitKind = `address:${'order' | 'unnamed'}`;
+export type ProcessLimitKind = `address:${'order' | 'unnamed' | 'logo'}`;
 
 export interface RateLimits {
   /**
@@ -42,6 +42,9 @@ export const UNNAMED_FAILURES_SECONDS = 60;
 export const REFUSED_SIGNATURE_LIMIT: RateLimit = { requests: 100, seconds: 10 };
 /** Without scripts the page reloads every few seconds, and a customer may have it open twice. */
 export const CHECKOUT_PAGE_LIMIT: RateLimit = { requests: 10, seconds: 5 };
+
+/** Browsers keep a logo, so each customer behind an address asks once. */
+export const MERCHANT_LOGO_LIMIT: RateLimit = { requests: 500, seconds: 10 };
 
 /** A browser keeps its stream open and reconnects 2 s after a disconnect. */
 export const ORDER_EVENTS_LIMIT: RateLimit = { requests: 10, seconds: 5 };

@@ -4,7 +4,12 @@ import { addBackup } from './backup-commands.ts';
 import { listTopUps, recordTopUp, undoTopUp } from './commands/book-top-up.ts';
 import { examine } from './commands/doctor.ts';
 import { explain } from './commands/explain.ts';
-import { createMerchant, printMerchants, rotateMerchant } from './commands/manage-merchants.ts';
+import {
+  createMerchant,
+  printMerchant,
+  printMerchants,
+  rotateMerchant,
+} from './commands/manage-merchants.ts';
 import { reconcile } from './commands/reconcile.ts';
 import { rescan } from './commands/rescan.ts';
 import { setMerchant } from './commands/set-merchant.ts';
@@ -88,11 +93,20 @@ function addMerchant(program: Command, add: AddCommand): void {
     option('--late-grace-seconds <seconds>'),
     option('--notify-reverted', 'send ORDER_REVERTED'),
     option('--no-notify-reverted'),
+    option('--notify-unmatched', 'send ORDER_UNMATCHED'),
+    option('--no-notify-unmatched'),
+    option('--name <name>', 'shown to operators and on the checkout page'),
+    option('--logo <file>', 'SVG or PNG of at most 64 KiB for the checkout page, or none'),
+    option('--accent-color <#rrggbb>', 'for the checkout page, or none'),
+    option('--support-url <url>', 'help page for customers, or none'),
+    option('--support-email <address>', 'mail address for customers, or none'),
+    option('--shop-url <url>', 'link back to the shop, or none'),
     option('--enabled'),
     option('--disabled'),
   ];
   add(merchant, 'set <id>', 'change only the given settings of a merchant', settings, setMerchant);
   add(merchant, 'list', '', [], printMerchants);
+  add(merchant, 'show <id>', 'settings of a merchant and what the checkout page shows', [], printMerchant);
   const rotated = [
     new Argument('<what>', 'token or webhook-secret'),
     option(

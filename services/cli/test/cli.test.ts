@@ -382,6 +382,42 @@ describe('opentill merchant', () => {
     });
   });
 
+  it('sets, shows and removes what the checkout page shows', async () => {
+    await opentill(['merchant', 'create', '--id', 'seen']);
+    const svg = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8"><path d="M0 0h8v8z"/></svg>';
+    const file = join(directory, 'logo.svg');
+    writeFileSync(file, svg);
+    const profile = `--logo ${file} --accent-color #1F6FEB --support-url https://a.example/help`.split(' ');
+    const more = '--support-email help@a.example --shop-url https://a.example --notify-unmatched'.split(' ');
+    const set = await opentill(['merchant', 'set', 'seen', '--name', 'Acme Cloud', ...profile, ...more]);
+    expect(set).toMatchObject({ code: 0, errors: [] });
+    expect(await stored('seen')).toMatchObject({ logo: Buffer.from(svg), logo_type: 'image/svg+xml' });
+    const shown = await opentill(['merchant', 'show', 'seen']);
+    expect(shown.out).toEqual(
+      expect.arrayContaining([
+        'name              Acme Cloud',
+        expect.stringMatching(/^logo {14}image\/svg\+xml, SHA-256 [0-9a-f]{64}$/),
+        'accent colour     #1f6feb',
+        'support URL       https://a.example/help',
+        'support mail      help@a.example',
+        'shop URL          https://a.example',
+        'opt-in callbacks  ORDER_UNMATCHED',
+      ]),
+    );
+    const none = '--logo none --accent-color none --support-url none --support-email none --shop-url none';
+    await opentill(['merchant', 'set', 'seen', ...none.split(' '), '--no-notify-unmatched']);
+    expect(await stored('seen')).toMatchObject({
+      name: 'Acme Cloud',
+      logo: null,
+      accent_color: null,
+      support_email: null,
+      notify_unmatched: false,
+    });
+    writeFileSync(file, svg.replace('<path', '<script/><path'));
+    expectRefusal(await opentill(['merchant', 'set', 'seen', '--logo', file]), 1, /the element script/);
+    expectRefusal(await opentill(['merchant', 'set', 'seen', '--accent-color', 'red']), 1, /#1f6feb/);
+  });
+
   it('rotates the token or the webhook secret and keeps the other', async () => {
     await opentill(['merchant', 'create', '--id', 'rotated']);
     const before = await stored('rotated');

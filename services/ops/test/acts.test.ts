@@ -1,4 +1,4 @@
-import { generateKeyPairSync, randomUUID, sign } from 'node:crypto';
+import { createHash, generateKeyPairSync, randomUUID, sign } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sql } from 'kysely';
 import { OPS_OPERATIONS, OPS_ROUTES, type OpsOperation } from '@opentill/contracts/ops/catalog';
@@ -146,6 +146,75 @@ describe('acts on merchants', () => {
   it('creates a merchant once for two concurrent requests', async () => {
     const both = await Promise.all([1, 2].map(() => ops.call('createMerchant', { merchantId: 'twin' })));
     expect(both.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409]);
+  });
+});
+
+describe('the profile of a merchant', () => {
+  const SVG = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8"><path d="M0 0h8v8z"/></svg>';
+  const base64 = (text: string) => Buffer.from(text).toString('base64');
+
+  it('is set, shown with the hash of the logo, and removed', async () => {
+    await act('createMerchant', { merchantId: 'seen' });
+    const changed = await act('setMerchant', {
+      merchantId: 'seen',
+      name: 'Acme Cloud',
+      logo: base64(SVG),
+      accentColor: '#1F6FEB',
+      supportUrl: 'https://acme.example/help',
+      supportEmail: 'help@acme.example',
+      shopUrl: 'https://acme.example',
+      notifyUnmatched: true,
+    });
+    const logoHash = createHash('sha256').update(SVG).digest('hex');
+    const profile = {
+      name: 'Acme Cloud',
+      logoType: 'image/svg+xml',
+      logoHash,
+      accentColor: '#1f6feb',
+      supportUrl: 'https://acme.example/help',
+      supportEmail: 'help@acme.example',
+      shopUrl: 'https://acme.example',
+      notifyUnmatched: true,
+    };
+    expect(changed).toMatchObject(profile);
+    expect((await ops.call('getMerchant', { merchantId: 'seen' }, 'VIEWER')).body.data).toMatchObject(
+      profile,
+    );
+    const audit = await admin.kysely
+      .selectFrom('audit_entry')
+      .select('details')
+      .where('subject', '=', 'seen')
+      .where('action', '=', 'setMerchant')
+      .executeTakeFirstOrThrow();
+    expect(audit.details).toMatchObject({ logo: logoHash, name: 'Acme Cloud' });
+    const none = { logo: null, accentColor: null, supportUrl: null, supportEmail: null, shopUrl: null };
+    expect(await act('setMerchant', { merchantId: 'seen', ...none })).toMatchObject({
+      name: 'Acme Cloud',
+      logoType: null,
+      logoHash: null,
+      accentColor: null,
+      supportEmail: null,
+    });
+  });
+
+  it('accepts a logo of 64 KiB', async () => {
+    await act('createMerchant', { merchantId: 'large' });
+    const large = SVG.replace('<path', `<!--${' '.repeat(64 * 1024 - SVG.length - 7)}--><path`);
+    expect(large).toHaveLength(64 * 1024);
+    await act('setMerchant', { merchantId: 'large', logo: base64(large) });
+  });
+
+  it.each([
+    ['logo', base64(SVG.replace('<path', '<script/><path')), 'UNPROCESSABLE'],
+    ['logo', base64('GIF89a'), 'UNPROCESSABLE'],
+    ['logo', '<svg/>', 'INPUT_INVALID'],
+    ['accentColor', 'red', 'INPUT_INVALID'],
+    ['supportUrl', 'javascript:alert(1)', 'INPUT_INVALID'],
+    ['shopUrl', 'https://:80', 'UNPROCESSABLE'],
+    ['supportEmail', 'help@acme.example?bcc=x@x.example', 'INPUT_INVALID'],
+    ['name', 'Acme \u202eduolC', 'INPUT_INVALID'],
+  ])('rejects a bad %s: %s', async (setting, value, code) => {
+    await refused('setMerchant', { merchantId: 'shop', [setting]: value }, code);
   });
 });
 

@@ -50,7 +50,7 @@ describe('invalid requests', () => {
       'a body that is too large',
       'POST',
       '/v1/halts',
-      { headers: json, body: JSON.stringify({ reason: 'x'.repeat(70_000) }) },
+      { headers: json, body: JSON.stringify({ reason: 'x'.repeat(140_000) }) },
       413,
       'BODY_TOO_LARGE',
     ],

@@ -1,4 +1,5 @@
 import { RATE_LIMIT_OVERRIDES_SCHEMA } from '../http/rate-limits.ts';
+import { LOGO_BYTES_MAX } from '../logo/check-logo.ts';
 import { merchantId } from './fields.ts';
 import { ADMIN_ROLES, ALL_ROLES, SUPPORT_ROLES } from './roles.ts';
 import { act, page, read } from './route.ts';
@@ -22,10 +23,14 @@ const url = text('http or https URL.', {
   maxLength: 2048,
 });
 const origin = text('Origin as browsers write it: https://shop.example', { maxLength: 300 });
+const logo = text(
+  'SVG or PNG in base64, at most 64 KiB before encoding. An SVG must not contain scripts, event handlers, references to other files, or entities.',
+  { pattern: '^[A-Za-z0-9+/]+={0,2}$', maxLength: 4 * Math.ceil(LOGO_BYTES_MAX / 3) },
+);
 const rateLimits = RATE_LIMIT_OVERRIDES_SCHEMA as unknown as Schema<Readonly<Record<string, unknown>>>;
 
 const settings = {
-  name: words('Name shown to operators.', 200),
+  name: words('Name shown to operators and, unless it is the id, on the checkout page.', 200),
   callbackUrl: orNull(url),
   returnOrigins: list(origin, 'Allowed origins of returnUrl.', { maxItems: 50 }),
   signVersion: integer('Version of the signed message.', { minimum: 1, maximum: 2 }),
@@ -39,6 +44,16 @@ const settings = {
     maximum: 604_800,
   }),
   notifyReverted: bool('Whether to send ORDER_REVERTED.'),
+  notifyUnmatched: bool('Whether to send ORDER_UNMATCHED.'),
+  accentColor: orNull(text('Colour of the checkout page: #rrggbb.', { pattern: '^#[0-9a-fA-F]{6}$' })),
+  supportUrl: orNull(url),
+  supportEmail: orNull(
+    text('Mail address for customers.', {
+      pattern: '^[A-Za-z0-9._+-]+@[A-Za-z0-9-]+(\\.[A-Za-z0-9-]+)+$',
+      maxLength: 254,
+    }),
+  ),
+  shopUrl: orNull(url),
   rateLimits,
   enabled: bool('Whether the merchant may call the API.'),
 };
@@ -48,6 +63,8 @@ const merchant = object('A merchant, without its secrets.', {
   version: oneOf(['V2', 'V3'], 'API version that the merchant uses.'),
   ...settings,
   callbackUrl: orNull(text('URL of the callback endpoint.')),
+  logoType: orNull(oneOf(['image/svg+xml', 'image/png'], 'Type of the logo.')),
+  logoHash: orNull(text('SHA-256 of the logo in hex.')),
   rateLimits: open('Rate limits of the merchant; defaults apply to the others.'),
   webhookSecretSwitchAt: orNull(moment('Until this time callbacks carry the signatures of two secrets.')),
   endpointState: oneOf(['CLOSED', 'OPEN', 'DISABLED'], 'State of the callback endpoint; CLOSED: working.'),
@@ -118,7 +135,7 @@ export const MERCHANT_ROUTES = {
     roles: ADMIN_ROLES,
     summary: 'Change settings of a merchant; omitted settings stay unchanged',
     params: { merchantId },
-    body: object('Changed settings.', {}, settings),
+    body: object('Changed settings.', {}, { ...settings, logo: orNull(logo) }),
     answer: merchant,
   }),
   rotateToken: act('/v1/merchants/{merchantId}/token', {

@@ -16,6 +16,7 @@ import { createClientAddress } from '../client-address.ts';
 import { checkoutAssetRoute, checkoutErrorPage, checkoutRoute, type CheckoutRouteDeps } from './checkout.ts';
 import { allowOrigins, answerPreflight } from './cross-origin.ts';
 import { docsRoute, faviconAnswer, openApiAnswer, rootAnswer, type DocsDeps } from './docs.ts';
+import { merchantLogoRoute } from './merchant-logo.ts';
 import {
   CREATE_COLLECTION_PATH,
   CREATE_PAYOUT_PATH,
@@ -55,6 +56,7 @@ export function buildRouter(deps: RouterDeps): Express {
   // A base URL `/m/<merchantId>` names the merchant. The signed path excludes this prefix.
   app.use('/m/:merchantId', nameMerchant, merchantRoutes);
   const { get } = routeAdders(app, deps);
+  get('/m/:merchantId/logo', merchantLogoRoute(deps));
   get('/checkout', checkoutRoute(deps), checkoutErrorPage(deps));
   get('/checkout/assets/:name', checkoutAssetRoute(deps));
   addDocuments(get, deps);

@@ -53,6 +53,37 @@ export async function printMerchants(context: CliContext): Promise<void> {
   }
 }
 
+export async function printMerchant(context: CliContext, merchantId: string): Promise<void> {
+  const m = await (await openOps(context)).call('getMerchant', { merchantId });
+  const logo = m.logoType === null ? null : `${m.logoType}, SHA-256 ${m.logoHash ?? '?'}`;
+  const lines: readonly (readonly [string, string | number | null])[] = [
+    ['merchant', m.merchantId],
+    ['state', m.enabled ? 'enabled' : 'disabled'],
+    ['name', m.name],
+    ['logo', logo],
+    ['accent colour', m.accentColor],
+    ['support URL', m.supportUrl],
+    ['support mail', m.supportEmail],
+    ['shop URL', m.shopUrl],
+    ['API', `${m.version}, signature version ${m.signVersion}`],
+    ['callback URL', `${m.callbackUrl ?? '-'}${describeCallbacks(m)}`],
+    ['opt-in callbacks', optInCallbacks(m)],
+    ['return origins', m.returnOrigins.join(' ')],
+    ['order lifetime', `${m.orderTtlSeconds} s`],
+    ['tolerance', `${m.underpaymentToleranceBps} bps`],
+    ['late grace', `${m.lateGraceSeconds} s`],
+    ['rate limits', JSON.stringify(m.rateLimits)],
+  ];
+  for (const [name, value] of lines)
+    context.print(`${name.padEnd(18)}${value === null || value === '' ? '-' : value}`);
+}
+
+function optInCallbacks({ notifyReverted, notifyUnmatched }: OpsAnswer<'getMerchant'>): string {
+  return [notifyReverted && 'ORDER_REVERTED', notifyUnmatched && 'ORDER_UNMATCHED']
+    .filter(Boolean)
+    .join(', ');
+}
+
 function describeCallbacks(m: OpsAnswer<'getMerchant'>): string {
   const since = m.endpointSince ?? '?';
   const parts = [

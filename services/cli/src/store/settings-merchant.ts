@@ -22,7 +22,7 @@ export async function writeSettingsMerchant(db: Db, settings: SettingsMerchant):
     .selectAll()
     .where('merchant_id', '=', merchantId)
     .executeTakeFirst();
-  const name = settings.name ?? stored?.name ?? 'Default merchant';
+  const name = settings.name ?? stored?.name ?? merchantId;
   const version = settings.version ?? stored?.version ?? 'V3';
   const differences = stored && {
     token: openOrUndefined(key, stored.token_sealed, tokenAad(merchantId)) !== token,

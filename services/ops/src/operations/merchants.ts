@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { checkLogo } from '@opentill/contracts/logo/check-logo';
 import type { OpsAnswer } from '@opentill/contracts/ops/catalog';
 import { SETTINGS_MERCHANT_ID } from '@opentill/contracts/ops/fields';
 import { endSecretChange, rotateToken, rotateWebhookSecret, upsertMerchant } from '@opentill/db/merchants';
@@ -7,7 +8,13 @@ import { keyAfter, PAGE_SIZE, pageOf } from '../page.ts';
 import { notFound, opsError } from '../ops-error.ts';
 import { time, timeOrNull } from '../format.ts';
 import { enableEndpoint, findEndpoints, type EndpointRow } from '../store/callbacks.ts';
-import { findMerchants, readMerchant, updateMerchant, type MerchantRow } from '../store/merchants.ts';
+import {
+  findMerchants,
+  readMerchant,
+  updateMerchant,
+  type MerchantLogo,
+  type MerchantRow,
+} from '../store/merchants.ts';
 import { lockName } from '../store/operators.ts';
 import type { OpsDeps } from './ops-deps.ts';
 
@@ -50,13 +57,18 @@ export function merchantHandlers({ db, secretsKey }: OpsDeps): Pick<Handlers, Me
       });
       return { answer: { merchantId, ...secrets }, subject: merchantId };
     },
-    async setMerchant({ tx }, { merchantId, ...change }) {
-      if (Object.keys(change).length === 0)
+    async setMerchant({ tx }, { merchantId, logo: givenLogo, ...change }) {
+      if (Object.keys(change).length === 0 && givenLogo === undefined)
         throw opsError('INPUT_INVALID', 'Give at least one setting to change.');
       requireOrigins(change.returnOrigins);
       requireHttpUrl(change.callbackUrl);
-      if (!(await updateMerchant(tx, merchantId, change))) throw notFound(`merchant ${merchantId}`);
-      return { answer: showMerchant(required(await readMerchant(tx, merchantId), merchantId)) };
+      requireHttpUrl(change.supportUrl, 'support URL');
+      requireHttpUrl(change.shopUrl, 'shop URL');
+      const logo = readLogo(givenLogo);
+      if (!(await updateMerchant(tx, merchantId, change, logo))) throw notFound(`merchant ${merchantId}`);
+      const answer = showMerchant(required(await readMerchant(tx, merchantId), merchantId));
+      // The audit entry names the logo by its hash.
+      return { answer, ...(givenLogo !== undefined && { details: { logo: answer.logoHash } }) };
     },
     async rotateToken({ tx }, { merchantId }) {
       requireRotatable(merchantId, 'MERCHANT_TOKEN');
@@ -117,10 +129,19 @@ function requireOrigins(origins: readonly string[] | undefined): void {
   }
 }
 
-function requireHttpUrl(text: string | null | undefined): void {
+/** Undefined: unchanged. Null: none. */
+function readLogo(base64: string | null | undefined): MerchantLogo | null | undefined {
+  if (base64 === undefined || base64 === null) return base64;
+  const bytes = Buffer.from(base64, 'base64');
+  const checked = checkLogo(bytes);
+  if ('problem' in checked) throw opsError('UNPROCESSABLE', `The logo ${checked.problem}.`);
+  return { bytes, type: checked.type };
+}
+
+function requireHttpUrl(text: string | null | undefined, name = 'callback URL'): void {
   if (text === undefined || text === null) return;
   if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return;
-  throw opsError('UNPROCESSABLE', 'The callback URL must be an http or https URL.');
+  throw opsError('UNPROCESSABLE', `The ${name} must be an http or https URL.`);
 }
 
 function showMerchant(row: MerchantRow): OpsAnswer<'getMerchant'> {

@@ -28,7 +28,7 @@ export interface RouterDeps {
 
 type Input = Readonly<Record<string, unknown>>;
 
-const readJson = express.json({ limit: '64kb', type: 'application/json', inflate: false });
+const readJson = express.json({ limit: '128kb', type: 'application/json', inflate: false });
 
 /** A known path answers other methods with 405, an unknown path with 404. */
 export function buildRouter(deps: RouterDeps): Express {
@@ -145,7 +145,7 @@ function parseBody(request: express.Request, response: Response): Promise<void> 
       if (error === undefined) return resolve();
       const { type } = error as { readonly type?: string };
       if (type === 'entity.too.large')
-        reject(opsError('BODY_TOO_LARGE', 'The body may have at most 64 KiB.'));
+        reject(opsError('BODY_TOO_LARGE', 'The body may have at most 128 KiB.'));
       else if (type === 'encoding.unsupported' || type === 'charset.unsupported') {
         reject(opsError('MEDIA_TYPE_UNSUPPORTED', 'Send the body as application/json, in UTF-8.'));
       } else reject(opsError('BODY_INVALID', 'The body must be a JSON object.'));

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { OpsInput } from '@opentill/contracts/ops/catalog';
 import type { Db } from '@opentill/db/database';
 import { GATEWAY_MERCHANT_ID } from '@opentill/db/merchants';
+import type { LogoType } from '@opentill/db/merchant-tables';
 
 function merchants(db: Db) {
   return db
@@ -19,6 +20,13 @@ function merchants(db: Db) {
       'm.underpayment_tolerance_bps as underpaymentToleranceBps',
       'm.late_grace_seconds as lateGraceSeconds',
       'm.notify_reverted as notifyReverted',
+      'm.notify_unmatched as notifyUnmatched',
+      'm.logo_type as logoType',
+      'm.logo_hash as logoHash',
+      'm.accent_color as accentColor',
+      'm.support_url as supportUrl',
+      'm.support_email as supportEmail',
+      'm.shop_url as shopUrl',
       'm.rate_limits as rateLimits',
       'm.enabled',
       sql<Date | null>`case when m.webhook_secret_switch_at > now() then m.webhook_secret_switch_at end`.as(
@@ -47,10 +55,16 @@ export async function readMerchant(db: Db, merchantId: string): Promise<Merchant
   return merchants(db).where('m.merchant_id', '=', merchantId).executeTakeFirst();
 }
 
+export interface MerchantLogo {
+  readonly bytes: Buffer;
+  readonly type: LogoType;
+}
+
 export async function updateMerchant(
   db: Db,
   merchantId: string,
-  change: Omit<OpsInput<'setMerchant'>, 'merchantId'>,
+  change: Omit<OpsInput<'setMerchant'>, 'merchantId' | 'logo'>,
+  logo?: MerchantLogo | null,
 ): Promise<boolean> {
   const { signVersion } = change;
   const rows = await db
@@ -66,6 +80,12 @@ export async function updateMerchant(
       }),
       ...(change.lateGraceSeconds !== undefined && { late_grace_seconds: change.lateGraceSeconds }),
       ...(change.notifyReverted !== undefined && { notify_reverted: change.notifyReverted }),
+      ...(change.notifyUnmatched !== undefined && { notify_unmatched: change.notifyUnmatched }),
+      ...(logo !== undefined && { logo: logo?.bytes ?? null, logo_type: logo?.type ?? null }),
+      ...(change.accentColor !== undefined && { accent_color: change.accentColor?.toLowerCase() ?? null }),
+      ...(change.supportUrl !== undefined && { support_url: change.supportUrl }),
+      ...(change.supportEmail !== undefined && { support_email: change.supportEmail }),
+      ...(change.shopUrl !== undefined && { shop_url: change.shopUrl }),
       ...(change.rateLimits !== undefined && { rate_limits: JSON.stringify(change.rateLimits) }),
       ...(change.enabled !== undefined && { enabled: change.enabled }),
       updated_at: sql`now()`,
