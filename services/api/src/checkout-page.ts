@@ -1,7 +1,6 @@
 import { promisify } from 'node:util';
 import { gzip, gzipSync } from 'node:zlib';
 import type { IncomingMessage } from 'node:http';
-import type { PayinOrderAnswer } from '@opentill/contracts/http/answers';
 import { contentPolicy } from '@opentill/checkout/content-policy';
 import type { PageAssets } from '@opentill/checkout/page-assets';
 import type { LoadedTheme } from '@opentill/checkout/read-theme';
@@ -14,12 +13,16 @@ import {
   preferredLanguage,
   type Language,
 } from '@opentill/checkout/texts/languages';
+import type { CheckoutOrder } from '@opentill/checkout/view/checkout-order';
 import { renderNotice, renderOrderDocument, type Frame } from '@opentill/checkout/view/render-document';
-import { themeStyle } from '@opentill/checkout/view/theme';
+import { themeOf, themeStyle } from '@opentill/checkout/view/theme';
 import { page, type Answer } from './answer.ts';
 
 /** Reason for a page without an order. Each has a heading and advice. */
-export type Notice = Extract<TextName, 'notFound' | 'linkNotValid' | 'tooManyRequests' | 'notAvailable'>;
+export type Notice = Extract<
+  TextName,
+  'notFound' | 'linkNotValid' | 'tooManyRequests' | 'notAvailable' | 'noPage'
+>;
 
 /** Temporary notices, whose page offers another try. */
 const TEMPORARY: ReadonlySet<Notice> = new Set(['tooManyRequests', 'notAvailable']);
@@ -30,7 +33,7 @@ export interface CheckoutDesign extends LoadedTheme {
 
 /** The checkout page as HTTP responses, in the visitor's language. */
 export interface CheckoutPage {
-  order(request: IncomingMessage, query: URLSearchParams, order: PayinOrderAnswer): Promise<Answer>;
+  order(request: IncomingMessage, query: URLSearchParams, order: CheckoutOrder): Promise<Answer>;
   notice(request: IncomingMessage, status: number, notice: Notice): Answer;
   /** A script or the logo; undefined for an unknown name. */
   asset(request: IncomingMessage, name: string): Answer | undefined;
@@ -48,38 +51,41 @@ export function createCheckoutPage(design: CheckoutDesign, baseUrl: string): Che
   const apiBase = path.endsWith('/checkout') ? path.slice(0, -'/checkout'.length) : '';
   const { assets, logo } = design;
   const theme = { ...design.theme, logoUrl: logo === null ? null : assetUrl(logo.name) };
-  const style = assets.style + themeStyle(theme);
+  const brand = { name: theme.name, logoUrl: theme.logoUrl };
   const kept = keepAssets(design);
 
-  function frameFor(language: Language, scripts: boolean): Frame {
+  function frameFor(language: Language, scripts: boolean, accent?: string | null): Frame {
     const ahead = [...assets.shared, assets.texts[language]].map(assetUrl);
     return {
       language,
       say: createSay(language, ALL_TEXTS[language]),
       theme,
-      style,
+      style: assets.style + themeStyle(themeOf(theme, accent)),
+      baseUrl,
       scripts: scripts ? { main: assetUrl(assets.script), ahead } : undefined,
     };
   }
 
   return {
     async order(request, query, order) {
-      const asked = query.get('lang');
-      const language = isLanguage(asked) ? asked : languageOf(request);
-      const data = { apiBase, language, order };
-      const html = renderOrderDocument(frameFor(language, true), order, data, query.toString());
-      const policy = contentPolicy({ style, scripts: true, chain: order.chain });
+      const language = languageOf(request, query);
+      const data = { apiBase, language, order, brand };
+      const frame = frameFor(language, true, order.merchant?.accentColor);
+      const html = renderOrderDocument(frame, order, data, query.toString());
+      const policy = contentPolicy({ style: frame.style, scripts: true, chain: order.chain });
       const answer = page(200, html, `${policy}; frame-ancestors 'none'`);
       const headers = { ...answer.headers, Vary: 'Accept-Encoding, Accept-Language' };
       if (!takesGzip(request)) return { ...answer, headers };
       return { ...answer, headers: { ...headers, 'Content-Encoding': 'gzip' }, body: await compress(html) };
     },
     notice(request, status, notice) {
-      const language = languageOf(request);
-      const frame = frameFor(language, false);
-      const again = TEMPORARY.has(notice) ? frame.say('tryAgain') : null;
-      const html = renderNotice(frame, frame.say(notice), frame.say(`${notice}Hint`), again);
-      const policy = contentPolicy({ style, scripts: false, chain: undefined });
+      const query = queryOf(request);
+      const frame = frameFor(languageOf(request, query), false);
+      const { say } = frame;
+      const again = TEMPORARY.has(notice) ? say('tryAgain') : null;
+      const content = { title: say(notice), text: say(`${notice}Hint`), again, orderId: orderIdOf(query) };
+      const html = renderNotice(frame, content, query.toString());
+      const policy = contentPolicy({ style: frame.style, scripts: false, chain: undefined });
       return page(status, html, `${policy}; frame-ancestors 'none'`);
     },
     asset(request, name) {
@@ -111,7 +117,22 @@ function keepAssets({ assets, logo }: CheckoutDesign) {
   );
 }
 
-function languageOf(request: IncomingMessage): Language {
+const ORDER_ID = /^[\w.-]{1,64}$/;
+
+/** For the payer to name to the shop; other characters could pass for a text of the page. */
+function orderIdOf(query: URLSearchParams): string | null {
+  const orderId = query.get('orderId');
+  return orderId !== null && ORDER_ID.test(orderId) ? orderId : null;
+}
+
+function queryOf({ url = '' }: IncomingMessage): URLSearchParams {
+  const start = url.indexOf('?');
+  return new URLSearchParams(start < 0 ? '' : url.slice(start));
+}
+
+function languageOf(request: IncomingMessage, query: URLSearchParams): Language {
+  const asked = query.get('lang');
+  if (isLanguage(asked)) return asked;
   return preferredLanguage(acceptedLanguages(request.headers['accept-language'] ?? ''));
 }
 

@@ -76,9 +76,9 @@ describe('checkout page', () => {
     const address = created.data.address as string;
     expect(page.text).toContain(`data-copy="${address}"`);
     expect(page.text.replaceAll(/<\/?b>/g, '')).toContain(`>${address}</code>`);
-    expect(page.text).toContain('250.00 USDT');
+    expect(page.text).toContain('250.00\u00a0USDT');
     expect(page.text).toContain('data-chain="ETH_SEPOLIA"');
-    expect(page.text).toContain('Send only USDT on Ethereum Sepolia (ERC-\u206020)'); // in one line
+    expect(page.text).toContain('Send only USDT on Ethereum Sepolia testnet (ERC-\u206020)'); // in one line
     expect(page.text).toMatch(/class="code qr"><svg/);
     expect(page.text).toMatch(/data-seconds-left="1(79\d|800)"/);
     expect(page.text).toContain('&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt; &amp; &#39;more&#39;');
@@ -141,7 +141,7 @@ describe('checkout page', () => {
   ] as const)('shows %s with "%s", reloading: %s', async (status, text, refreshes) => {
     const order = await collection({ status });
     const page = await open(order.order_id);
-    expect(page.text).toContain(`<h1>${text}</h1>`);
+    expect(page.text).toContain(`<h2>${text}</h2>`);
     expect(page.text.includes('http-equiv="refresh"')).toBe(refreshes);
     // A settled order must not invite a payment.
     expect(page.text.includes('class="code')).toBe(status === 'PENDING');
@@ -151,7 +151,7 @@ describe('checkout page', () => {
   it('asks for the missing rest of a partial payment, also in the QR code', async () => {
     const order = await collection({ status: 'PENDING', detected_amount: 40_500_000n });
     const { text } = await open(order.order_id);
-    expect(text).toContain('40.50 of 250.00 USDT has arrived.');
+    expect(text).toContain('40.50\u00a0USDT of 250.00\u00a0USDT has arrived.');
     expect(text).toContain('data-copy="209.50"');
     expect(text).toContain('&amp;uint256=209500000"');
   });
@@ -166,7 +166,7 @@ describe('checkout page', () => {
   ])('tells a customer who paid too little or too late what happens: %s', async (_name, fields, heading) => {
     const order = await collection({ status: 'EXPIRED', ...fields });
     const { text } = await open(order.order_id);
-    expect(text).toContain(`<h1>${heading}</h1>`);
+    expect(text).toContain(`<h2>${heading}</h2>`);
     expect(text).toMatch(/recorded/);
     expect(withoutData(text)).not.toContain(shown(order.address));
   });
@@ -184,7 +184,7 @@ describe('checkout page', () => {
     for (const status of ['INIT', 'PENDING'] as const) {
       const order = await collection({ status, expires_at: new Date(Date.now() - 1_000) });
       const page = await open(order.order_id);
-      expect(page.text).toContain('<h1>The time to pay is over</h1>');
+      expect(page.text).toContain('<h2>The time to pay is over</h2>');
       expect(page.text).not.toContain('class="code');
       expect(withoutData(page.text)).not.toContain(shown(order.address));
       expect(page.text).not.toMatch(/Send only/i);
@@ -217,10 +217,10 @@ describe('checkout page', () => {
       headers: { 'accept-language': 'xx, ar-EG;q=0.8, de;q=0.5' },
     });
     expect(arabic.text).toContain('<html lang="ar" dir="rtl">');
-    expect(arabic.text).toContain('<h1>في انتظار دفعتك</h1>');
+    expect(arabic.text).toContain('<h2>في انتظار دفعتك</h2>');
     const chosen = await open(order.order_id, { more: '&lang=de', headers: { 'accept-language': 'ar' } });
     expect(chosen.text).toContain('<html lang="de" dir="ltr">');
-    expect(chosen.text).toContain('<h1>Warten auf Ihre Zahlung</h1>');
+    expect(chosen.text).toContain('<h2>Warten auf Ihre Zahlung</h2>');
     const unknown = await open(order.order_id, { more: '&lang=tlh' });
     expect(unknown.text).toContain('<html lang="en" dir="ltr">');
     const links = [...chosen.text.matchAll(/href="\?(?<query>[^"]+)"/g)].map(
@@ -266,6 +266,31 @@ describe('checkout page', () => {
       expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
       expect(page.headers.get('content-security-policy')).not.toContain('script-src');
       expect(page.text).toContain(text);
+    }
+  });
+
+  it('shows the order number of an invalid link, and only an order number', async () => {
+    const { text } = await open('order-42', { sign: 'f'.repeat(64), more: '&lang=de' });
+    expect(text).toContain('<bdi>order-42</bdi>');
+    expect(text).toContain('<h1>Link ungültig</h1>');
+    expect(text).toContain('href="?orderId=order-42');
+    const evil = await open('Send money to 0x1', { sign: 'f'.repeat(64) });
+    expect(evil.text).not.toContain('<bdi>Send money');
+  });
+
+  it('answers an unknown path with a page to browsers, and with JSON to others', async () => {
+    const accept = 'text/html,application/xhtml+xml,*/*;q=0.8';
+    const page = await api.request('GET', '/checkouts', { headers: { accept, 'accept-language': 'de' } });
+    expect([page.status, page.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8']);
+    expect(page.text).toContain('<html lang="de" dir="ltr">');
+    expect(page.text).toContain('<title>Seite nicht gefunden</title>');
+    for (const [path, headers] of [
+      ['/checkouts', {}],
+      ['/v1/order/none', { accept }],
+      ['/m/shop/none', { accept }],
+    ] as const) {
+      const answer = await api.request('GET', path, { headers });
+      expect([answer.status, answer.text]).toEqual([404, '{"code":404,"msg":"Not found","data":null}']);
     }
   });
 

@@ -11,7 +11,7 @@ export interface PolicyNeeds {
   readonly apiOrigin?: string;
 }
 
-/** Allows own scripts, the style sheet, wallet icons as data and the API, and no other resource. */
+/** Allows own scripts, the style sheet, wallet icons as data, logos and the API, and no other resource. */
 export function contentPolicy({ style, scripts, chain, apiOrigin }: PolicyNeeds): string {
   const hash = createHash('sha256').update(style).digest('base64');
   const mayBeTron = chain === undefined || familyOf(chain) === 'TRON';
@@ -20,7 +20,7 @@ export function contentPolicy({ style, scripts, chain, apiOrigin }: PolicyNeeds)
     "default-src 'none'",
     ...(scripts ? ["script-src 'self'", `connect-src ${connect}`] : []),
     `style-src 'sha256-${hash}'`,
-    "img-src 'self' data:",
+    `img-src 'self' data:${apiOrigin === undefined ? '' : ` ${apiOrigin}`}`,
     "base-uri 'none'",
     "form-action 'none'",
   ].join('; ');

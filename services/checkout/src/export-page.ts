@@ -21,16 +21,18 @@ export async function exportPage({ assets, theme, logo, apiUrl, folder }: Export
   const url = (name: string) => `assets/${name}`;
   const api = new URL(apiUrl);
   const style = assets.style + themeStyle(theme);
+  const brand = { name: theme.name, logoUrl: logo === null ? null : url(logo.name) };
   const html = renderEmptyDocument(
     {
       language: 'en',
       say: createSay('en', ALL_TEXTS.en),
-      theme: { ...theme, logoUrl: logo === null ? null : url(logo.name) },
+      theme: { ...theme, ...brand },
       style,
+      baseUrl: null,
       scripts: { main: url(assets.script), ahead: assets.shared.map(url) },
       policy: contentPolicy({ style, scripts: true, chain: undefined, apiOrigin: api.origin }),
     },
-    { apiBase: api.href.replace(/\/$/, ''), language: null, order: null },
+    { apiBase: api.href.replace(/\/$/, ''), language: null, order: null, brand },
   );
   await mkdir(join(folder, 'assets'), { recursive: true });
   for (const { name, body } of files) await writeFile(join(folder, 'assets', name), body);

@@ -8,6 +8,8 @@ export interface InjectedWallet {
   refuse(): void;
   /** Later sends succeed but return an error. */
   failAfterSending(): void;
+  /** Later calls get no answer until the returned function runs. */
+  hold(): () => void;
 }
 
 interface Call {
@@ -58,9 +60,11 @@ export async function injectWallet(
   let [current] = chains;
   let refuses = false;
   let fails = false;
+  let held: Promise<void> = Promise.resolve();
 
   async function answer({ method, params = [] }: Call): Promise<unknown> {
     calls.push({ method, params });
+    await held;
     if (refuses) return { error: { code: 4001, message: 'User rejected the request.' } };
     switch (method) {
       case 'eth_requestAccounts':
@@ -98,5 +102,14 @@ export async function injectWallet(
 
   await page.exposeFunction('askTestWallet', answer);
   await page.addInitScript({ content: IN_THE_PAGE });
-  return { calls, refuse: () => void (refuses = true), failAfterSending: () => void (fails = true) };
+  return {
+    calls,
+    refuse: () => void (refuses = true),
+    failAfterSending: () => void (fails = true),
+    hold() {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      held = promise;
+      return resolve;
+    },
+  };
 }

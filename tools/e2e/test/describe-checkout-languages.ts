@@ -17,7 +17,7 @@ export function describeCheckoutLanguages(under: () => CheckoutUnderTest): void 
         const html = view.page.locator('html');
         expect(await html.getAttribute('lang')).toBe(language);
         expect(await html.getAttribute('dir')).toBe(['ar', 'fa'].includes(language) ? 'rtl' : 'ltr');
-        headings.add(await view.page.innerText('h1'));
+        headings.add(await view.page.innerText('h2'));
         expect({ language, overflow: await overflow(view.page) }).toEqual({ language, overflow: 0 });
         const problems = await findAccessibilityProblems(view.page);
         expect({ language, problems }).toEqual({ language, problems: [] });
@@ -37,7 +37,7 @@ export function describeCheckoutLanguages(under: () => CheckoutUnderTest): void 
       await page.getByRole('link', { name: 'Français' }).focus();
       await page.keyboard.press('Enter');
       await page.waitForSelector('html[lang=fr]');
-      expect(await page.innerText('h1')).toBe('En attente de votre paiement');
+      expect(await page.innerText('h2')).toBe('En attente de votre paiement');
       await page.close();
     });
   });

@@ -144,6 +144,47 @@ export function describeCheckoutStates(under: () => CheckoutUnderTest): void {
       await view.page.close();
     });
 
+    it('shows payments that do not count, and the merchant, while it polls', async () => {
+      const { paymentUrl } = await under().order('ETH_SEPOLIA');
+      const unmatched = ['WRONG_TOKEN', 'WRONG_CHAIN', 'LATE'].map((reason) => ({
+        chain: 'BSC_TEST',
+        symbol: 'USDC',
+        amount: '49.90',
+        txid: `0x${'ab'.repeat(32)}`,
+        explorerUrl: EXPLORER,
+        reason,
+      }));
+      const merchant = {
+        name: 'Acme Cloud',
+        logoUrl: null,
+        accentColor: '#533afd',
+        supportUrl: 'https://acme.example/help',
+        supportEmail: null,
+        shopUrl: null,
+      };
+      const view = await under().browser.open(paymentUrl!, {
+        async prepare(page) {
+          await page.route('**/v1/order/events*', async (route) => route.abort());
+          await page.route('**/v1/order/getOrderStatus*', async (route) =>
+            route.fulfill({ json: { code: 200, msg: 'success', data: { status: 'INIT', unmatched } } }),
+          );
+          await page.route('**/v1/order/pay*', async (route) => {
+            const answer = await route.fetch();
+            const { data, ...rest } = (await answer.json()) as { data: object };
+            await route.fulfill({
+              response: answer,
+              json: { ...rest, data: { ...data, merchant, unmatched } },
+            });
+          });
+        },
+      });
+      await view.page.getByText('49.90 USDC has arrived. This order expects USDT.').waitFor();
+      expect(await view.page.innerText('h1')).toBe('Pay Acme Cloud');
+      expect(await view.page.innerText('.brand')).toBe('Acme Cloud');
+      await examine({ ...view, complaints: [] }, 'unmatched');
+      await view.page.close();
+    }, 60_000);
+
     it("counts down by the server's clock when the browser's clock is wrong", async () => {
       const collection = await under().order('ETH_SEPOLIA');
       const view = await under().browser.open(collection.paymentUrl!, {

@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core';
 import { signOrderId } from '@opentill/contracts/signing/verify-signature';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { examine, examineUrl, untilState, type CheckoutUnderTest } from '../src/checkout-under-test.ts';
+import { findAccessibilityProblems } from '../src/find-accessibility-problems.ts';
 import { injectWallet } from '../src/injected-wallet.ts';
 import { letTimeJump, sleep } from '../src/let-time-jump.ts';
 
@@ -52,7 +53,7 @@ export function describeCheckoutTrouble(under: () => CheckoutUnderTest): void {
         seen.push(await view.page.evaluate(FOCUSED));
         await view.keepPicture(`checkout-focus-${step}`);
       }
-      const names = ['SUMMARY', 'copy', 'INPUT', 'copy', 'button', 'button', 'quiet'];
+      const names = ['SUMMARY', 'button', 'unseen', 'copy', 'copy', 'quiet', 'copy'];
       expect(seen).toEqual(names.map((name) => ({ name, style: 'solid', width: 3 })));
       await view.page.close();
     });
@@ -65,13 +66,40 @@ export function describeCheckoutTrouble(under: () => CheckoutUnderTest): void {
       });
       expect(await view.page.locator('code.address').textContent()).toBe(collection.address);
       await view.keepPicture('checkout-without-scripts', { whole: true });
-      await view.page.getByText('Address only').click();
-      expect(await view.page.locator('.code.bare').isVisible()).toBe(true);
-      expect(await view.page.locator('.code.qr').isVisible()).toBe(false);
+      const [bare, full] = [view.page.locator('.code.bare'), view.page.locator('.code.qr')];
+      expect([await bare.isVisible(), await full.isVisible()]).toEqual([true, false]);
+      await view.page.getByText('With amount').click();
+      expect([await bare.isVisible(), await full.isVisible()]).toEqual([false, true]);
       await eth().pay({ to: collection.address, amount: '100' });
       await untilState(view.page, 'paid');
       await view.page.close();
     });
+  });
+
+  describe('checkout on a phone', () => {
+    it('shows the wallet app, amount, address and network first, and the code on request', async () => {
+      const { paymentUrl } = await under().order('ETH_SEPOLIA');
+      const viewport = { width: 390, height: 664 };
+      const { page, ...view } = await under().browser.open(paymentUrl!, {
+        context: { viewport, isMobile: true, hasTouch: true },
+      });
+      await page.waitForSelector('html.scripted');
+      const parts = ['.amount', '.open-wallet', '[role=timer]', '.sum', '.address-box', '.network'];
+      let end = 0;
+      for (const part of parts) {
+        const box = (await page.locator(part).boundingBox())!;
+        expect([part, box.y >= end || part === '[role=timer]']).toEqual([part, true]);
+        end = box.y + box.height;
+      }
+      expect(end).toBeLessThan(viewport.height);
+      const code = page.locator('.code.bare');
+      expect(await code.isVisible()).toBe(false);
+      await view.keepPicture('checkout-phone');
+      await page.getByText('Show QR code').tap();
+      expect(await code.isVisible()).toBe(true);
+      expect(await findAccessibilityProblems(page)).toEqual([]);
+      await page.close();
+    }, 60_000);
   });
 
   describe('checkout during an outage', () => {
@@ -142,6 +170,14 @@ export function describeCheckoutTrouble(under: () => CheckoutUnderTest): void {
   });
 
   describe('checkout without an order', () => {
+    it('answers a mistyped path with a page', async () => {
+      const { paymentUrl } = await under().order('ETH_SEPOLIA');
+      const view = await under().browser.open(paymentUrl!.replace(/checkout\?.*/, 'checkouts'));
+      expect(await view.page.innerText('h1')).toBe('Page not found');
+      await examine({ ...view, complaints: [] }, 'no-page');
+      await view.page.close();
+    }, 60_000);
+
     it('explains an invalid link and an unknown order', async () => {
       const { paymentUrl } = await under().order('ETH_SEPOLIA');
       const wrong = paymentUrl!.replace(/sign=..../, 'sign=beef');

@@ -22,6 +22,17 @@ const untilNotice = async (page: Page, text: string) =>
   page.locator('.notice', { hasText: text }).waitFor({ timeout: 20_000 });
 const payAgain = (page: Page) => page.getByRole('button', { name: 'Pay again' });
 
+/** Also the shifts right after a click, which the browser's own measure excludes. */
+const WATCH_SHIFTS = `{
+  globalThis.shifts = [];
+  new PerformanceObserver((list) => shifts.push(...list.getEntries().map(({ value }) => value)))
+    .observe({ type: 'layout-shift' });
+}`;
+const PLACES = `['.amount', '.wallet', '.facts', '.code', '.address', '.foot'].flatMap((part) => {
+  const { x, y, width } = document.querySelector(part).getBoundingClientRect();
+  return [x, y, width];
+})`;
+
 export function describeCheckoutWallets(under: () => CheckoutUnderTest): void {
   describe('browser wallets', () => {
     const button = (page: Page) => page.getByRole('button', { name: 'Pay with Test Wallet' });
@@ -94,6 +105,28 @@ export function describeCheckoutWallets(under: () => CheckoutUnderTest): void {
       expect(sendings(elsewhere.wallet)).toBe(0);
       await Promise.all([refused.page.close(), elsewhere.page.close()]);
     });
+
+    it('move nothing while they are asked and after they reject', async () => {
+      const { ETH_SEPOLIA: eth } = under().gateway.chains;
+      const view = await openWith(await under().order('ETH_SEPOLIA'), eth);
+      await view.page.setViewportSize({ width: 1280, height: 800 });
+      await button(view.page).waitFor();
+      await view.page.evaluate(WATCH_SHIFTS);
+      const placesBefore = await view.page.evaluate<number[]>(PLACES);
+      const answer = view.wallet.hold();
+      await button(view.page).click();
+      await view.page.locator('[data-asked] .spinner').waitFor();
+      expect(await view.page.evaluate<number[]>(PLACES)).toEqual(placesBefore);
+      await examine(view, 'wallet-asking');
+      await view.page.setViewportSize({ width: 1280, height: 800 });
+      await view.page.evaluate('shifts.length = 0');
+      view.wallet.refuse();
+      answer();
+      await untilNotice(view.page, 'Nothing was sent');
+      expect(await view.page.evaluate<number[]>(PLACES)).toEqual(placesBefore);
+      expect(await view.page.evaluate<number[]>('shifts')).toEqual([]);
+      await view.page.close();
+    }, 60_000);
 
     it('block a second payment after an error, because the first may have been sent', async () => {
       const collection = await under().order('BSC_TEST');
@@ -203,7 +236,7 @@ export function describeCheckoutWallets(under: () => CheckoutUnderTest): void {
         },
       });
       await untilState(view.page, 'waiting');
-      expect(await view.page.innerText('.network strong')).toBe('Sui test network');
+      expect(await view.page.innerText('.network strong')).toBe('Sui testnet');
       expect(await view.page.locator('.code').count()).toBe(1);
       expect(await view.page.locator('code.address').textContent()).toBe(collection.address);
       await view.page.getByRole('button', { name: 'Pay with Test Sui Wallet' }).click();

@@ -13,7 +13,13 @@ import { explainBody } from '../explain/explain-envelope.ts';
 import { exchangeOf, keepExchange } from '../exchange.ts';
 import type { Observe } from '../observe.ts';
 import { createClientAddress } from '../client-address.ts';
-import { checkoutAssetRoute, checkoutErrorPage, checkoutRoute, type CheckoutRouteDeps } from './checkout.ts';
+import {
+  checkoutAssetRoute,
+  checkoutErrorPage,
+  checkoutRoute,
+  unknownPathPage,
+  type CheckoutRouteDeps,
+} from './checkout.ts';
 import { allowOrigins, answerPreflight } from './cross-origin.ts';
 import { docsRoute, faviconAnswer, openApiAnswer, rootAnswer, type DocsDeps } from './docs.ts';
 import { merchantLogoRoute } from './merchant-logo.ts';
@@ -62,8 +68,9 @@ export function buildRouter(deps: RouterDeps): Express {
   addDocuments(get, deps);
   if (deps.readiness !== undefined) get('/readyz', deps.readiness);
 
-  const unknownPath = refusal('NOT_FOUND', 'path: is unknown; /docs lists all paths');
-  app.use(answerWith(observe, 'not found', () => unknownPath, undefined));
+  const unknown: Route = (request) =>
+    unknownPathPage(deps, request) ?? refusal('NOT_FOUND', 'path: is unknown; /docs lists all paths');
+  app.use(answerWith(observe, 'not found', unknown, undefined));
   app.use(answerRouterError(observe));
   return app;
 }

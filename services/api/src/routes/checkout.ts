@@ -49,3 +49,13 @@ function asPage(checkoutPage: CheckoutPage, request: Request, { status, headers 
 export function checkoutErrorPage({ checkoutPage }: Pick<CheckoutRouteDeps, 'checkoutPage'>) {
   return (request: Request, status: number): Answer => checkoutPage.notice(request, status, 'notAvailable');
 }
+
+/** A page for a browser that asks for an unknown path; undefined for a client of the API. */
+export function unknownPathPage(
+  { checkoutPage }: Pick<CheckoutRouteDeps, 'checkoutPage'>,
+  request: Request,
+): Answer | undefined {
+  const isPage = request.method === 'GET' && /\btext\/html\b/.test(request.headers.accept ?? '');
+  const isApi = /^\/(v1|m)(\/|$)/.test(request.path);
+  return isPage && !isApi ? checkoutPage.notice(request, 404, 'noPage') : undefined;
+}

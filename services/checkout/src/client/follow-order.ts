@@ -134,7 +134,9 @@ async function askNext(
   if (latest === null || latest.status !== 'INIT' || doubted) return client.pay();
   const asked = await client.status();
   if (asked.outcome !== 'ANSWERED') return asked;
-  return asked.data.status === latest.status ? { ...asked, data: 'UNCHANGED' } : client.pay();
+  const { status, unmatched = [] } = asked.data;
+  const isSame = status === latest.status && unmatched.length === (latest.unmatched ?? []).length;
+  return isSame ? { ...asked, data: 'UNCHANGED' } : client.pay();
 }
 
 /** @returns milliseconds until the next poll */

@@ -31,6 +31,7 @@ async function start(): Promise<void> {
     {
       document,
       say,
+      data,
       sent: createSentPayments(orderId, storageOf(window), Date.now),
       nowMs: () => performance.now(),
       async refresh() {
@@ -130,6 +131,7 @@ function listen(screen: Screen, say: Say): void {
     if (!(event.target instanceof Element)) return;
     const wallet = event.target.closest<HTMLElement>('[data-wallet]')?.dataset['wallet'];
     if (wallet !== undefined) void screen.payWith(wallet);
+    if (event.target.closest('[data-print]') !== null) print();
     if (event.target.closest('[data-pay-again]') !== null) screen.allowAgain();
     const button = event.target.closest<HTMLElement>('[data-copy]');
     if (button !== null) void copy(button, say, announce);

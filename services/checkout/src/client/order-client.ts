@@ -9,9 +9,14 @@ export type ApiResult<Data> =
   /** No network, no API, or an invalid response. */
   | { readonly outcome: 'UNREACHABLE' };
 
+export interface StatusRead {
+  readonly status: OrderStatus;
+  readonly unmatched?: readonly unknown[];
+}
+
 export interface OrderClient {
   pay(): Promise<ApiResult<CheckoutOrder>>;
-  status(): Promise<ApiResult<{ readonly status: OrderStatus }>>;
+  status(): Promise<ApiResult<StatusRead>>;
   readonly eventsUrl: string;
 }
 

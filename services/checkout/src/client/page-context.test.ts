@@ -7,10 +7,12 @@ const described = (known: Partial<Known>) => {
     offline: false,
     doubtful: false,
     wallets: [],
-    asking: false,
+    asking: null,
     notice: null,
     held: undefined,
     pageUrl: 'https://pay.example.com/checkout',
+    host: 'pay.example.com',
+    shopName: '',
   };
   const { walletBusy, onItsWay, mayPayAgain, walletNotice } = describePageContext({ ...nothing, ...known });
   return [walletBusy, onItsWay, mayPayAgain, walletNotice?.text];
@@ -29,7 +31,7 @@ test.each([
   [{ notice: notice('walletRefused') }, [false, false, false, 'walletRefused']],
   [{ offline: true }, [true, false, false, undefined]],
   // Its own wallet is still being asked: no other may be, and the outcome is not unknown yet.
-  [{ asking: true, notice: notice('walletAsked'), held: unsure }, [true, true, false, 'walletAsked']],
+  [{ asking: 'w', notice: notice('walletAsked'), held: unsure }, [true, true, false, 'walletAsked']],
   [{ held: sent }, [true, true, false, 'walletSent']],
   // The payment is overdue: the payer may check and decide to send another one.
   [{ held: { ...sent, overdue: true } }, [true, true, true, 'walletOverdue']],

@@ -7,24 +7,31 @@ export interface Known {
   /** The clock jumped, and the server has not answered since: the order may be outdated. */
   readonly doubtful: boolean;
   readonly wallets: readonly WalletView[];
-  readonly asking: boolean;
+  /** The id of the wallet that is being asked. */
+  readonly asking: string | null;
   readonly notice: WalletNotice | null;
   readonly held: HeldPayment | undefined;
   readonly pageUrl: string;
+  readonly host: string;
+  readonly shopName: string;
 }
 
 export function describePageContext(known: Known): PageContext {
-  const { nowSeconds, offline, doubtful, wallets, asking, notice, held, pageUrl } = known;
+  const { nowSeconds, offline, doubtful, wallets, asking, notice, held, pageUrl, host, shopName } = known;
+  const isAsking = asking !== null;
   return {
     nowSeconds,
     offline,
     doubtful,
     wallets,
-    walletBusy: asking || offline || held !== undefined,
-    onItsWay: asking || held !== undefined,
-    mayPayAgain: !asking && held !== undefined && (held.state !== 'SENT' || held.overdue),
-    walletNotice: asking ? notice : noticeOf(held, notice),
+    asking,
+    walletBusy: isAsking || offline || held !== undefined,
+    onItsWay: isAsking || held !== undefined,
+    mayPayAgain: !isAsking && held !== undefined && (held.state !== 'SENT' || held.overdue),
+    walletNotice: isAsking ? notice : noticeOf(held, notice),
     pageUrl,
+    host,
+    shopName,
   };
 }
 

@@ -3,13 +3,16 @@ import {
   dueAmount,
   isOpen,
   isRunningOut,
+  urgencyOf,
   type CheckoutOrder,
   type CheckoutState,
 } from '../view/checkout-order.ts';
 import { formatCountdown } from '../view/format-countdown.ts';
 import { markup, type Html } from '../view/html.ts';
-import { renderNoticeMain } from '../view/render-document.ts';
+import { brandOf, renderBrand, renderNoticeMain, titleOf, type PageData } from '../view/render-document.ts';
 import { renderOrder } from '../view/render-order.ts';
+import { ringShare } from '../view/render-payment.ts';
+import { isColour, readableOn } from '../view/theme.ts';
 import { stateShown, type PageContext, type WalletNotice } from '../view/page-context.ts';
 import { askWallet } from './ask-wallet.ts';
 import { describePageContext } from './page-context.ts';
@@ -21,6 +24,7 @@ import type { PayingWallet } from './wallets/wallet.ts';
 export interface ScreenDeps {
   readonly document: Document;
   readonly say: Say;
+  readonly data: Pick<PageData, 'apiBase' | 'brand'>;
   readonly sent: SentPayments;
   readonly nowMs: () => number;
   readonly refresh: () => Promise<CheckoutOrder | undefined>;
@@ -47,10 +51,12 @@ interface State {
   offline: boolean;
   doubtful: boolean;
   wallets: readonly PayingWallet[];
-  asking: boolean;
+  /** The id of the wallet that is being asked. */
+  asking: string | null;
   notice: WalletNotice | null;
   shownState: CheckoutState | undefined;
   runningOut: boolean;
+  urgency: string | undefined;
   mayPayAgain: boolean;
 }
 
@@ -61,10 +67,11 @@ export function createScreen(deps: ScreenDeps, first: CheckoutOrder | null): Scr
     offline: false,
     doubtful: false,
     wallets: [],
-    asking: false,
+    asking: null,
     notice: null,
     shownState: undefined,
     runningOut: false,
+    urgency: undefined,
     mayPayAgain: false,
   };
   const { document } = deps;
@@ -77,14 +84,17 @@ export function createScreen(deps: ScreenDeps, first: CheckoutOrder | null): Scr
       const isOther = state.order !== null && dueAmount(state.order).text !== dueAmount(order).text;
       if (!isOpen(order)) deps.sent.forget();
       const read = { order, receivedAtMs: deps.nowMs(), doubtful: false };
-      change({ ...read, ...(isOther && !state.asking ? { notice: null } : {}) });
+      change({ ...read, ...(isOther && state.asking === null ? { notice: null } : {}) });
     },
     showReachable: (reachable) => change({ offline: !reachable }),
     doubt: () => change({ doubtful: true }),
     showWallets: (wallets) => change({ wallets }),
     showNotice(title, text) {
       state.order = null;
-      put(document, renderNoticeMain(title, text));
+      put(
+        document,
+        renderNoticeMain({ title, text, again: null, orderId: null }, deps.say, document.location.host),
+      );
       document.title = title;
     },
     tick() {
@@ -92,19 +102,17 @@ export function createScreen(deps: ScreenDeps, first: CheckoutOrder | null): Scr
       const around = surroundingsOf(deps, state, state.order);
       if (isStale(state, state.order, around)) return show(deps, state);
       const { nowSeconds } = around;
-      const clock = document.querySelector('[data-seconds-left]');
-      const text = formatCountdown(Math.max(0, state.order.expiredTime - nowSeconds));
-      if (clock !== null && clock.textContent !== text) clock.textContent = text;
+      showTime(document, Math.max(0, state.order.expiredTime - nowSeconds));
     },
     async payWith(walletId) {
       const wallet = state.wallets.find(({ id }) => id === walletId);
       if (wallet === undefined || state.order === null) return;
       // Another tab may have started a payment that this page does not show yet.
       if (surroundingsOf(deps, state, state.order).walletBusy) return show(deps, state);
-      change({ asking: true, notice: { text: 'walletAsked', wallet: wallet.name } });
+      change({ asking: walletId, notice: { text: 'walletAsked', wallet: wallet.name } });
       const nowSeconds = (order: CheckoutOrder) => serverSeconds(deps, state, order);
       const notice = await askWallet({ sent: deps.sent, refresh: deps.refresh, nowSeconds }, wallet);
-      change({ asking: false, notice });
+      change({ asking: null, notice });
     },
     allowAgain() {
       if (state.order === null || !surroundingsOf(deps, state, state.order).mayPayAgain) return;
@@ -124,6 +132,15 @@ export function createScreen(deps: ScreenDeps, first: CheckoutOrder | null): Scr
   };
 }
 
+function showTime(document: Document, seconds: number): void {
+  const clock = document.querySelector('[data-seconds-left]');
+  const text = formatCountdown(seconds);
+  if (clock === null || clock.textContent === text) return;
+  clock.textContent = text;
+  const part = `${Math.round(ringShare(seconds) * 100)} 100`;
+  document.querySelector('.clock .part')?.setAttribute('stroke-dasharray', part);
+}
+
 function serverSeconds(deps: ScreenDeps, state: State, order: CheckoutOrder): number {
   return order.serverTime + Math.floor((deps.nowMs() - state.receivedAtMs) / 1000);
 }
@@ -136,8 +153,10 @@ function surroundingsOf(deps: ScreenDeps, state: State, order: CheckoutOrder): P
   const { asking, notice, offline, doubtful, wallets } = state;
   const nowSeconds = serverSeconds(deps, state, order);
   const held = heldOf(deps, state, order);
-  const { href: pageUrl } = deps.document.location;
-  return describePageContext({ nowSeconds, asking, notice, offline, doubtful, wallets, held, pageUrl });
+  const { href: pageUrl, host } = deps.document.location;
+  const { name: shopName } = deps.data.brand;
+  const known = { nowSeconds, asking, notice, offline, doubtful, wallets, held };
+  return describePageContext({ ...known, pageUrl, host, shopName });
 }
 
 /** Time changes more than the countdown. */
@@ -145,6 +164,7 @@ function isStale(state: State, order: CheckoutOrder, around: PageContext): boole
   return (
     stateShown(order, around) !== state.shownState ||
     isRunningOut(order, around.nowSeconds) !== state.runningOut ||
+    urgencyOf(order, around.nowSeconds) !== state.urgency ||
     around.mayPayAgain !== state.mayPayAgain
   );
 }
@@ -154,17 +174,29 @@ function show(deps: ScreenDeps, state: State): void {
   if (order === null) return;
   const around = surroundingsOf(deps, state, order);
   put(deps.document, renderOrder(order, around, deps.say));
+  showBrand(deps, order);
   state.shownState = stateShown(order, around);
   state.runningOut = isRunningOut(order, around.nowSeconds);
+  state.urgency = urgencyOf(order, around.nowSeconds);
   state.mayPayAgain = around.mayPayAgain;
-  deps.document.title = `${order.amount} ${order.symbol} · ${deps.say(state.shownState)}`;
+  deps.document.title = titleOf(order, state.shownState, deps.say);
 }
 
-function put(document: Document, wanted: Html): void {
+/** The page of a static host learns of the merchant with its first order. */
+function showBrand({ document, data }: ScreenDeps, order: CheckoutOrder): void {
+  put(document, renderBrand(brandOf(order, data), document.location.host), '.brand');
+  const accent = order.merchant?.accentColor;
+  if (!isColour(accent)) return;
+  const { style } = document.documentElement;
+  style.setProperty('--accent', accent);
+  style.setProperty('--on-accent', readableOn(accent));
+}
+
+function put(document: Document, wanted: Html, place = 'main'): void {
   const template = document.createElement('template');
   template.innerHTML = wanted.html;
   const next = template.content.firstElementChild;
-  const current = document.querySelector('main');
+  const current = document.querySelector(place);
   if (next !== null && current !== null) morph(current, next);
 }
 

@@ -6,12 +6,17 @@ export const de: Texts = {
   checking: 'Der neueste Stand wird geprüft',
   timeOver: 'Die Zeit zum Bezahlen ist vorbei',
   reorganised: 'Das Netzwerk ordnet Ihre Zahlung neu ein',
-  confirming: 'Zahlung gesehen, warten auf Bestätigungen',
+  confirming: 'Zahlung gesehen, die Bestätigungen folgen',
   paid: 'Bezahlt. Vielen Dank!',
   expired: 'Diese Zahlungsanforderung ist abgelaufen',
   underpaid: 'Abgelaufen: Es ist zu wenig angekommen',
   late: 'Abgelaufen: Ihre Zahlung kam zu spät',
   failed: 'Diese Zahlung ist fehlgeschlagen',
+
+  payTo: '{merchant} bezahlen',
+  paymentRequest: 'Zahlungsanforderung',
+  testNetwork: 'Testnetz: kein echtes Geld',
+  hostedBy: 'Zahlungsseite von {host}',
 
   partialHint: '{received} von {amount} sind angekommen. Bitte senden Sie den Rest an dieselbe Adresse.',
   checkingHint:
@@ -24,6 +29,8 @@ export const de: Texts = {
     'Sie müssen nichts mehr tun. Sie können diese Seite schließen; der Shop wird automatisch benachrichtigt.',
   finalHint: 'Das Netzwerk macht die Zahlung endgültig. Das kann einige Minuten dauern.',
   paidHint: 'Der Shop wird automatisch benachrichtigt.',
+  tooMuchHint:
+    '{amount} mehr als der Preis sind angekommen. Der Betrag ist erfasst; bitte fragen Sie den Shop danach.',
   expiredHint:
     'Bitte senden Sie nichts mehr an die Adresse. Gehen Sie zurück zum Shop und beginnen Sie die Zahlung neu.',
   underpaidHint:
@@ -33,24 +40,39 @@ export const de: Texts = {
   failedHint:
     'Bitte wenden Sie sich an den Shop und nennen Sie die Bestellnummer. Was angekommen ist, ist erfasst.',
 
+  unmatchedTitle: 'Eine Zahlung ist angekommen, die nicht zählt',
+  unmatchedToken: '{amount} sind angekommen. Für diese Bestellung wird {symbol} erwartet.',
+  unmatchedChain:
+    '{amount} sind über {chain} angekommen. Für diese Bestellung wird {symbol} über {expected} erwartet.',
+  unmatchedLate: '{amount} sind nach Ablauf der Zeit angekommen.',
+  unmatchedShort: '{amount} sind angekommen; das ist weniger als der Preis.',
+  unmatchedAfter: '{amount} sind angekommen, obwohl die Bestellung schon bezahlt war.',
+  unmatchedFailed: '{amount} sind angekommen, nachdem die Bestellung fehlgeschlagen war.',
+  unmatchedHint:
+    'Der Betrag ist erfasst und nicht verloren. Bitte senden Sie ihn nicht noch einmal: Wenden Sie sich an den Shop und nennen Sie die Bestellnummer.',
+
   timeLeft: 'Verbleibende Zeit',
+  tooLate: 'Zu spät für diese Zahlung: bitte neu beginnen',
   runningOut:
-    'Was Sie jetzt senden, kommt vielleicht zu spät an. Wenn Sie noch nicht bezahlt haben, beginnen Sie die Zahlung bitte im Shop neu.',
-  amountDue: 'Zu sendender Betrag',
+    'Was Sie jetzt senden, kommt vielleicht zu spät an. Wenn Sie noch nicht bezahlt haben, beginnen Sie bitte im Shop neu. Wenn Sie bezahlt haben, warten Sie hier.',
+  amount: 'Betrag',
   amountMissing: 'Noch zu senden',
-  amountPaid: 'Betrag',
   network: 'Netzwerk',
   address: 'Adresse',
   warning:
     'Senden Sie nur {symbol} über {chain}. Alles andere, auch dieselbe Währung über ein anderes Netzwerk, kann verloren gehen.',
   codeOfPayment: 'QR-Code der Zahlung: Adresse, Betrag und Netzwerk',
   codeOfAddress: 'QR-Code der Adresse',
+  showCode: 'QR-Code zeigen',
   withAmount: 'Mit Betrag',
+  withAmountHint: 'Füllt Betrag und Netzwerk aus. Börsen und manche Wallets verstehen ihn nicht.',
   addressOnly: 'Nur Adresse',
+  addressOnlyHint: 'Jede Wallet und jede Börse kann ihn lesen. Geben Sie den Betrag selbst ein.',
   chooseCode: 'Was der QR-Code enthält',
-  addressOnlyHint: 'Für Börsen und Wallets, die den Code mit Betrag nicht verstehen.',
   copyAmount: 'Betrag kopieren',
   copyAddress: 'Adresse kopieren',
+  copyOrder: 'Bestellnummer kopieren',
+  copyTransaction: 'Transaktionsnummer kopieren',
   copied: 'Kopiert',
   copyFailed: 'Kopieren nicht möglich. Bitte markieren und von Hand kopieren.',
 
@@ -77,7 +99,10 @@ export const de: Texts = {
   walletUnable: '{wallet} kann das von hier aus nicht senden. Bitte bezahlen Sie an die Adresse.',
 
   order: 'Bestellung',
+  price: 'Preis',
   received: 'Angekommen',
+  tooMuch: 'Zu viel',
+  missing: 'Fehlt',
   transaction: 'Transaktion',
   viewTransaction: 'Im Block-Explorer ansehen',
   confirmations: 'Bestätigungen',
@@ -86,6 +111,8 @@ export const de: Texts = {
   stepConfirming: 'Wird bestätigt',
   stepDone: 'Fertig',
   backToShop: 'Zurück zum Shop',
+  contactShop: 'Shop kontaktieren',
+  printReceipt: 'Beleg drucken',
 
   offline: 'Keine Verbindung. Neuer Versuch läuft; was Sie bezahlt haben, ist nicht verloren.',
   language: 'Sprache',
@@ -96,7 +123,11 @@ export const de: Texts = {
   notFound: 'Bestellung nicht gefunden',
   notFoundHint: 'Diese Zahlungsanforderung gibt es nicht.',
   linkNotValid: 'Link ungültig',
-  linkNotValidHint: 'Dieser Zahlungslink ist ungültig. Bitte gehen Sie zurück zum Shop.',
+  linkNotValidHint:
+    'Dieser Zahlungslink ist ungültig. Bitte gehen Sie zurück zum Shop und öffnen Sie ihn noch einmal. Falls Sie schon bezahlt haben, nennen Sie dem Shop die Bestellnummer.',
+  noPage: 'Seite nicht gefunden',
+  noPageHint:
+    'Unter dieser Adresse gibt es keine Seite. Bitte öffnen Sie den Zahlungslink noch einmal aus dem Shop.',
   tooManyRequests: 'Zu viele Anfragen',
   tooManyRequestsHint: 'Bitte versuchen Sie es in einigen Sekunden noch einmal.',
   notAvailable: 'Nicht verfügbar',

@@ -12,6 +12,11 @@ export const en = {
   late: 'Expired: your payment came too late',
   failed: 'This payment has failed',
 
+  payTo: 'Pay {merchant}',
+  paymentRequest: 'Payment request',
+  testNetwork: 'Test network: no real money',
+  hostedBy: 'Payment page of {host}',
+
   partialHint: '{received} of {amount} has arrived. Please send the rest to the same address.',
   checkingHint: 'This page was paused. Please do not send anything until it is up to date again.',
   timeOverHint:
@@ -21,6 +26,7 @@ export const en = {
   confirmingHint: 'There is nothing left to do. You may close this page; the shop is notified automatically.',
   finalHint: 'The network is making it final. This can take a few minutes.',
   paidHint: 'The shop is notified automatically.',
+  tooMuchHint: '{amount} more than the price has arrived. It is recorded; please ask the shop about it.',
   expiredHint: 'Please do not send anything to its address. Go back to the shop and start the payment again.',
   underpaidHint:
     '{received} of {amount} has arrived. It is recorded and not lost. Please contact the shop and give the order number.',
@@ -28,23 +34,37 @@ export const en = {
     'What you sent has arrived and is recorded. It is not lost. Please contact the shop and give the order number.',
   failedHint: 'Please contact the shop and give the order number. Whatever has arrived is recorded.',
 
+  unmatchedTitle: 'A payment has arrived that does not count',
+  unmatchedToken: '{amount} has arrived. This order expects {symbol}.',
+  unmatchedChain: '{amount} has arrived on {chain}. This order expects {symbol} on {expected}.',
+  unmatchedLate: '{amount} has arrived after the time to pay.',
+  unmatchedShort: '{amount} has arrived, which is less than the price.',
+  unmatchedAfter: '{amount} has arrived although the order was already paid.',
+  unmatchedFailed: '{amount} has arrived after the order had failed.',
+  unmatchedHint:
+    'It is recorded and not lost. Please do not send it again: contact the shop and give the order number.',
+
   timeLeft: 'Time left',
+  tooLate: 'Too late for this payment: start again',
   runningOut:
-    'A payment sent now may arrive too late. If you have not paid yet, please start the payment again in the shop.',
-  amountDue: 'Amount to send',
+    'A payment sent now may arrive too late. If you have not paid yet, please start again in the shop. If you have paid, wait here.',
+  amount: 'Amount',
   amountMissing: 'Still to send',
-  amountPaid: 'Amount',
   network: 'Network',
   address: 'Address',
   warning: 'Send only {symbol} on {chain}. Anything else, or the same coin on another network, may be lost.',
   codeOfPayment: 'QR code of the payment: address, amount and network',
   codeOfAddress: 'QR code of the address',
+  showCode: 'Show QR code',
   withAmount: 'With amount',
+  withAmountHint: 'Fills in amount and network. Exchanges and some wallets may not understand it.',
   addressOnly: 'Address only',
+  addressOnlyHint: 'Every wallet and exchange can read it. Enter the amount by hand.',
   chooseCode: 'What the QR code holds',
-  addressOnlyHint: 'For exchanges and wallets that do not understand the code with the amount.',
   copyAmount: 'Copy amount',
   copyAddress: 'Copy address',
+  copyOrder: 'Copy order number',
+  copyTransaction: 'Copy transaction number',
   copied: 'Copied',
   copyFailed: 'Could not copy. Please select it and copy it by hand.',
 
@@ -69,7 +89,10 @@ export const en = {
   walletUnable: '{wallet} cannot send this from here. Please pay to the address.',
 
   order: 'Order',
+  price: 'Price',
   received: 'Received',
+  tooMuch: 'Too much',
+  missing: 'Missing',
   transaction: 'Transaction',
   viewTransaction: 'View it in the block explorer',
   confirmations: 'Confirmations',
@@ -78,6 +101,8 @@ export const en = {
   stepConfirming: 'Confirming',
   stepDone: 'Done',
   backToShop: 'Back to the shop',
+  contactShop: 'Contact the shop',
+  printReceipt: 'Print the receipt',
 
   offline: 'No connection. Trying again; what you have paid is not lost.',
   language: 'Language',
@@ -88,7 +113,10 @@ export const en = {
   notFound: 'Order not found',
   notFoundHint: 'There is no such payment request.',
   linkNotValid: 'Link not valid',
-  linkNotValidHint: 'This payment link is not valid. Please go back to the shop.',
+  linkNotValidHint:
+    'This payment link is not valid. Please go back to the shop and open it again. If you have already paid, give the shop the order number.',
+  noPage: 'Page not found',
+  noPageHint: 'There is no page at this address. Please open the payment link from the shop again.',
   tooManyRequests: 'Too many requests',
   tooManyRequestsHint: 'Please slow down and try again in a few seconds.',
   notAvailable: 'Not available',

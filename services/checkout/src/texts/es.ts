@@ -13,6 +13,11 @@ export const es: Texts = {
   late: 'Caducada: tu pago llegó demasiado tarde',
   failed: 'Este pago ha fallado',
 
+  payTo: 'Pagar a {merchant}',
+  paymentRequest: 'Solicitud de pago',
+  testNetwork: 'Red de prueba: no es dinero real',
+  hostedBy: 'Página de pago de {host}',
+
   partialHint: 'Han llegado {received} de {amount}. Envía el resto a la misma dirección.',
   checkingHint: 'Esta página estaba en pausa. No envíes nada hasta que vuelva a estar al día.',
   timeOverHint:
@@ -23,6 +28,7 @@ export const es: Texts = {
     'No tienes que hacer nada más. Puedes cerrar esta página; la tienda recibirá el aviso automáticamente.',
   finalHint: 'La red está haciendo definitivo el pago; puede tardar unos minutos.',
   paidHint: 'La tienda recibirá el aviso automáticamente.',
+  tooMuchHint: 'Han llegado {amount} más que el precio. Está registrado; consulta a la tienda.',
   expiredHint: 'No envíes nada más a su dirección. Vuelve a la tienda y empieza el pago de nuevo.',
   underpaidHint:
     'Han llegado {received} de {amount}. Está registrado y no se ha perdido. Consulta a la tienda e indica el número de pedido.',
@@ -30,24 +36,38 @@ export const es: Texts = {
     'Lo que enviaste ha llegado y está registrado. No se ha perdido. Consulta a la tienda e indica el número de pedido.',
   failedHint: 'Consulta a la tienda e indica el número de pedido. Lo que ha llegado está registrado.',
 
+  unmatchedTitle: 'Ha llegado un pago que no cuenta',
+  unmatchedToken: 'Han llegado {amount}. Este pedido espera {symbol}.',
+  unmatchedChain: 'Han llegado {amount} por {chain}. Este pedido espera {symbol} por {expected}.',
+  unmatchedLate: 'Han llegado {amount} fuera de plazo.',
+  unmatchedShort: 'Han llegado {amount}, menos que el precio.',
+  unmatchedAfter: 'Han llegado {amount} cuando el pedido ya estaba pagado.',
+  unmatchedFailed: 'Han llegado {amount} después de que el pedido fallara.',
+  unmatchedHint:
+    'Está registrado y no se ha perdido. No lo envíes otra vez: contacta con la tienda e indica el número de pedido.',
+
   timeLeft: 'Tiempo restante',
+  tooLate: 'Demasiado tarde para este pago: empieza de nuevo',
   runningOut:
-    'Un pago enviado ahora puede llegar demasiado tarde. Si aún no has pagado, empieza el pago de nuevo en la tienda.',
-  amountDue: 'Importe a enviar',
+    'Un pago enviado ahora puede llegar demasiado tarde. Si aún no has pagado, empieza de nuevo en la tienda. Si ya has pagado, espera aquí.',
+  amount: 'Importe',
   amountMissing: 'Falta por enviar',
-  amountPaid: 'Importe',
   network: 'Red',
   address: 'Dirección',
   warning:
     'Envía solo {symbol} por {chain}. Cualquier otra cosa, o la misma moneda por otra red, puede perderse.',
   codeOfPayment: 'Código QR del pago: dirección, importe y red',
   codeOfAddress: 'Código QR de la dirección',
+  showCode: 'Mostrar código QR',
   withAmount: 'Con importe',
+  withAmountHint: 'Rellena el importe y la red. Los exchanges y algunos monederos pueden no entenderlo.',
   addressOnly: 'Solo dirección',
+  addressOnlyHint: 'Cualquier monedero o exchange puede leerlo. Introduce el importe a mano.',
   chooseCode: 'Qué contiene el código QR',
-  addressOnlyHint: 'Para exchanges y monederos que no entienden el código con importe.',
   copyAmount: 'Copiar importe',
   copyAddress: 'Copiar dirección',
+  copyOrder: 'Copiar número de pedido',
+  copyTransaction: 'Copiar número de transacción',
   copied: 'Copiado',
   copyFailed: 'No se pudo copiar. Selecciónalo y cópialo a mano.',
 
@@ -71,7 +91,10 @@ export const es: Texts = {
   walletUnable: '{wallet} no puede enviar esto desde aquí. Paga a la dirección.',
 
   order: 'Pedido',
+  price: 'Precio',
   received: 'Recibido',
+  tooMuch: 'De más',
+  missing: 'Falta',
   transaction: 'Transacción',
   viewTransaction: 'Verla en el explorador de bloques',
   confirmations: 'Confirmaciones',
@@ -80,6 +103,8 @@ export const es: Texts = {
   stepConfirming: 'Confirmando',
   stepDone: 'Listo',
   backToShop: 'Volver a la tienda',
+  contactShop: 'Contactar con la tienda',
+  printReceipt: 'Imprimir el recibo',
 
   offline: 'Sin conexión. Se intenta de nuevo; lo que has pagado no se ha perdido.',
   language: 'Idioma',
@@ -90,7 +115,10 @@ export const es: Texts = {
   notFound: 'Pedido no encontrado',
   notFoundHint: 'No existe esa solicitud de pago.',
   linkNotValid: 'Enlace no válido',
-  linkNotValidHint: 'Este enlace de pago no es válido. Vuelve a la tienda.',
+  linkNotValidHint:
+    'Este enlace de pago no es válido. Vuelve a la tienda y ábrelo de nuevo. Si ya has pagado, indica a la tienda el número de pedido.',
+  noPage: 'Página no encontrada',
+  noPageHint: 'No hay ninguna página en esta dirección. Abre de nuevo el enlace de pago desde la tienda.',
   tooManyRequests: 'Demasiadas peticiones',
   tooManyRequestsHint: 'Espera un poco e inténtalo de nuevo en unos segundos.',
   notAvailable: 'No disponible',

@@ -13,6 +13,11 @@ export const fr: Texts = {
   late: 'Expirée : votre paiement est arrivé trop tard',
   failed: 'Ce paiement a échoué',
 
+  payTo: 'Payer {merchant}',
+  paymentRequest: 'Demande de paiement',
+  testNetwork: 'Réseau de test : pas d’argent réel',
+  hostedBy: 'Page de paiement de {host}',
+
   partialHint: '{received} sur {amount} sont arrivés. Veuillez envoyer le reste à la même adresse.',
   checkingHint: 'Cette page était en pause. N’envoyez rien avant qu’elle soit de nouveau à jour.',
   timeOverHint:
@@ -23,6 +28,8 @@ export const fr: Texts = {
     'Vous n’avez plus rien à faire. Vous pouvez fermer cette page ; la boutique est prévenue automatiquement.',
   finalHint: 'Le réseau rend le paiement définitif. Cela peut prendre quelques minutes.',
   paidHint: 'La boutique est prévenue automatiquement.',
+  tooMuchHint:
+    '{amount} de plus que le prix sont arrivés. C’est enregistré ; renseignez-vous auprès de la boutique.',
   expiredHint: 'N’envoyez plus rien à son adresse. Retournez à la boutique et recommencez le paiement.',
   underpaidHint:
     '{received} sur {amount} sont arrivés. C’est enregistré et rien n’est perdu. Contactez la boutique en indiquant le numéro de commande.',
@@ -30,24 +37,39 @@ export const fr: Texts = {
     'Ce que vous avez envoyé est arrivé et enregistré. Rien n’est perdu. Contactez la boutique en indiquant le numéro de commande.',
   failedHint: 'Contactez la boutique en indiquant le numéro de commande. Ce qui est arrivé est enregistré.',
 
+  unmatchedTitle: 'Un paiement est arrivé qui ne compte pas',
+  unmatchedToken: '{amount} sont arrivés. Cette commande attend des {symbol}.',
+  unmatchedChain: '{amount} sont arrivés sur {chain}. Cette commande attend des {symbol} sur {expected}.',
+  unmatchedLate: '{amount} sont arrivés après le délai de paiement.',
+  unmatchedShort: '{amount} sont arrivés, moins que le prix.',
+  unmatchedAfter: '{amount} sont arrivés alors que la commande était déjà payée.',
+  unmatchedFailed: '{amount} sont arrivés après l’échec de la commande.',
+  unmatchedHint:
+    'C’est enregistré et rien n’est perdu. Ne l’envoyez pas une seconde fois : contactez la boutique en indiquant le numéro de commande.',
+
   timeLeft: 'Temps restant',
+  tooLate: 'Trop tard pour ce paiement : recommencez',
   runningOut:
-    'Un paiement envoyé maintenant risque d’arriver trop tard. Si vous n’avez pas encore payé, recommencez le paiement dans la boutique.',
-  amountDue: 'Montant à envoyer',
+    'Un paiement envoyé maintenant risque d’arriver trop tard. Si vous n’avez pas encore payé, recommencez dans la boutique. Si vous avez payé, attendez ici.',
+  amount: 'Montant',
   amountMissing: 'Reste à envoyer',
-  amountPaid: 'Montant',
   network: 'Réseau',
   address: 'Adresse',
   warning:
     'Envoyez uniquement des {symbol} sur {chain}. Tout autre envoi, ou la même monnaie sur un autre réseau, peut être perdu.',
   codeOfPayment: 'Code QR du paiement : adresse, montant et réseau',
   codeOfAddress: 'Code QR de l’adresse',
+  showCode: 'Afficher le code QR',
   withAmount: 'Avec montant',
+  withAmountHint:
+    'Remplit le montant et le réseau. Les plateformes et certains portefeuilles ne le comprennent pas.',
   addressOnly: 'Adresse seule',
+  addressOnlyHint: 'Tous les portefeuilles et plateformes le lisent. Saisissez le montant à la main.',
   chooseCode: 'Contenu du code QR',
-  addressOnlyHint: 'Pour les plateformes et portefeuilles qui ne comprennent pas le code avec montant.',
   copyAmount: 'Copier le montant',
   copyAddress: 'Copier l’adresse',
+  copyOrder: 'Copier le numéro de commande',
+  copyTransaction: 'Copier le numéro de transaction',
   copied: 'Copié',
   copyFailed: 'Copie impossible. Sélectionnez le texte et copiez-le à la main.',
 
@@ -72,7 +94,10 @@ export const fr: Texts = {
   walletUnable: '{wallet} ne peut pas l’envoyer d’ici. Veuillez payer à l’adresse.',
 
   order: 'Commande',
+  price: 'Prix',
   received: 'Reçu',
+  tooMuch: 'En trop',
+  missing: 'Manque',
   transaction: 'Transaction',
   viewTransaction: 'La voir dans l’explorateur de blocs',
   confirmations: 'Confirmations',
@@ -81,6 +106,8 @@ export const fr: Texts = {
   stepConfirming: 'Confirmation',
   stepDone: 'Terminé',
   backToShop: 'Retour à la boutique',
+  contactShop: 'Contacter la boutique',
+  printReceipt: 'Imprimer le reçu',
 
   offline: 'Pas de connexion. Nouvel essai en cours ; ce que vous avez payé n’est pas perdu.',
   language: 'Langue',
@@ -91,7 +118,11 @@ export const fr: Texts = {
   notFound: 'Commande introuvable',
   notFoundHint: 'Cette demande de paiement n’existe pas.',
   linkNotValid: 'Lien non valide',
-  linkNotValidHint: 'Ce lien de paiement n’est pas valide. Retournez à la boutique.',
+  linkNotValidHint:
+    'Ce lien de paiement n’est pas valide. Retournez à la boutique et ouvrez-le de nouveau. Si vous avez déjà payé, indiquez-lui le numéro de commande.',
+  noPage: 'Page introuvable',
+  noPageHint:
+    'Il n’y a pas de page à cette adresse. Ouvrez de nouveau le lien de paiement depuis la boutique.',
   tooManyRequests: 'Trop de requêtes',
   tooManyRequestsHint: 'Patientez et réessayez dans quelques secondes.',
   notAvailable: 'Indisponible',

@@ -1,17 +1,25 @@
+interface LanguageEntry {
+  readonly name: string;
+  readonly direction: 'ltr' | 'rtl';
+  /** Separators of thousands and of decimals, with Latin digits (Unicode CLDR). */
+  readonly group: string;
+  readonly point: string;
+}
+
 export const LANGUAGES = {
-  en: { name: 'English', direction: 'ltr' },
-  ar: { name: 'العربية', direction: 'rtl' },
-  de: { name: 'Deutsch', direction: 'ltr' },
-  es: { name: 'Español', direction: 'ltr' },
-  fa: { name: 'فارسی', direction: 'rtl' },
-  fr: { name: 'Français', direction: 'ltr' },
-  id: { name: 'Bahasa Indonesia', direction: 'ltr' },
-  pt: { name: 'Português', direction: 'ltr' },
-  ru: { name: 'Русский', direction: 'ltr' },
-  tr: { name: 'Türkçe', direction: 'ltr' },
-  vi: { name: 'Tiếng Việt', direction: 'ltr' },
-  zh: { name: '简体中文', direction: 'ltr' },
-} as const satisfies Readonly<Record<string, { name: string; direction: 'ltr' | 'rtl' }>>;
+  en: { name: 'English', direction: 'ltr', group: ',', point: '.' },
+  ar: { name: 'العربية', direction: 'rtl', group: ',', point: '.' },
+  de: { name: 'Deutsch', direction: 'ltr', group: '.', point: ',' },
+  es: { name: 'Español', direction: 'ltr', group: '.', point: ',' },
+  fa: { name: 'فارسی', direction: 'rtl', group: ',', point: '.' },
+  fr: { name: 'Français', direction: 'ltr', group: '\u202f', point: ',' },
+  id: { name: 'Bahasa Indonesia', direction: 'ltr', group: '.', point: ',' },
+  pt: { name: 'Português', direction: 'ltr', group: '.', point: ',' },
+  ru: { name: 'Русский', direction: 'ltr', group: '\u00a0', point: ',' },
+  tr: { name: 'Türkçe', direction: 'ltr', group: '.', point: ',' },
+  vi: { name: 'Tiếng Việt', direction: 'ltr', group: '.', point: ',' },
+  zh: { name: '简体中文', direction: 'ltr', group: ',', point: '.' },
+} as const satisfies Readonly<Record<string, LanguageEntry>>;
 
 export type Language = keyof typeof LANGUAGES;
 export const LANGUAGE_VALUES = Object.keys(LANGUAGES) as readonly Language[];

@@ -1,8 +1,11 @@
 import type { PayinOrderAnswer } from '@opentill/contracts/http/answers';
-import type { Chain } from '@opentill/domain/chains';
+import { isTestNetwork as isTestChain, type Chain } from '@opentill/domain/chains';
 import { formatAmount, parseAmount } from '@opentill/domain/money';
 import { COLLECTION_REASONS } from '@opentill/domain/settle-collection';
 
+export type MerchantView = PayinOrderAnswer['merchant'];
+/** A payment to the order's address that does not count for the order. */
+export type UnmatchedPayment = PayinOrderAnswer['unmatched'][number];
 type AddedLater = 'merchant' | 'isTestNetwork' | 'unmatched';
 
 /** The response of GET pay. A gateway older than an exported page omits the members that were added later. */
@@ -49,6 +52,13 @@ export function isPayable(state: CheckoutState): boolean {
   return state === 'waiting' || state === 'partial';
 }
 
+/** Remaining time as shown: calm, under five minutes, under one minute. */
+export function urgencyOf({ expiredTime }: CheckoutOrder, nowSeconds: number): 'calm' | 'soon' | 'last' {
+  const left = expiredTime - nowSeconds;
+  if (left < 60) return 'last';
+  return left < 5 * 60 ? 'soon' : 'calm';
+}
+
 /** Time to confirm in a wallet and get into a block, whose time decides whether a payment is late. */
 const PAYING_SECONDS = 20;
 const PAYING_SECONDS_OF: Readonly<Partial<Record<Chain, number>>> = { ETH: 45, ETH_SEPOLIA: 45 };
@@ -79,6 +89,50 @@ export function dueAmount(order: CheckoutOrder): DueAmount {
 
 export function receivedBaseUnits(order: CheckoutOrder): bigint {
   return baseUnitsOf(order.receivedAmount, order.decimals);
+}
+
+export interface PaidAmounts {
+  /** Everything that counts for the order; after expiry also what came late. */
+  readonly received: string;
+  /** Null unless more than the price has arrived. */
+  readonly tooMuch: string | null;
+  /** Null unless something, but less than the price, has arrived. */
+  readonly missing: string | null;
+}
+
+export function paidAmounts(order: CheckoutOrder): PaidAmounts {
+  const { amount, actualAmount, decimals } = order;
+  // A verified amount replaces the detected one as soon as the order is decided.
+  const received = (isOpen(order) ? null : actualAmount) ?? order.receivedAmount;
+  const difference = baseUnitsOf(received, decimals) - baseUnitsOf(amount, decimals);
+  const shown = Math.min(decimalsShown(amount), decimalsShown(received));
+  const text = (units: bigint) => formatAmount(units, decimals, shown);
+  const has = baseUnitsOf(received, decimals) > 0n;
+  return {
+    received,
+    tooMuch: difference > 0n ? text(difference) : null,
+    missing: has && difference < 0n ? text(-difference) : null,
+  };
+}
+
+/** Where the payer returns to. */
+export function shopUrlOf({ returnUrl, merchant }: CheckoutOrder): string | null {
+  return returnUrl ?? webUrl(merchant?.shopUrl);
+}
+
+export function contactUrlOf({ merchant, orderId }: CheckoutOrder): string | null {
+  const email = merchant?.supportEmail ?? null;
+  if (email === null) return webUrl(merchant?.supportUrl);
+  return webUrl(merchant?.supportUrl) ?? `mailto:${email}?subject=${encodeURIComponent(orderId)}`;
+}
+
+/** Drops addresses that would run code. */
+function webUrl(url: string | null | undefined): string | null {
+  return url !== null && url !== undefined && /^https?:\/\//i.test(url) ? url : null;
+}
+
+export function isOnTestNetwork({ chain, isTestNetwork }: CheckoutOrder): boolean {
+  return isTestNetwork ?? isTestChain(chain);
 }
 
 function baseUnitsOf(amount: string, decimals: number): bigint {

@@ -19,6 +19,8 @@ export interface PageContext {
   readonly offline: boolean;
   readonly doubtful: boolean;
   readonly wallets: readonly WalletView[];
+  /** The id of the wallet whose owner is being asked. */
+  readonly asking: string | null;
   /** No wallet may be asked now: one was asked or may have sent, or the server is unreachable. */
   readonly walletBusy: boolean;
   /** A payment is or may be pending: the page does not invite a second one. */
@@ -27,6 +29,10 @@ export interface PageContext {
   readonly mayPayAgain: boolean;
   readonly walletNotice: WalletNotice | null;
   readonly pageUrl: string | null;
+  /** The page's own host, for the line at its end. */
+  readonly host: string | null;
+  /** The name of the gateway's theme, for merchants without a name. */
+  readonly shopName: string | null;
 }
 
 /** An order that may be outdated is not payable. */
@@ -44,10 +50,13 @@ export function defaultPageContext(nowSeconds: number): PageContext {
     offline: false,
     doubtful: false,
     wallets: [],
+    asking: null,
     walletBusy: false,
     onItsWay: false,
     mayPayAgain: false,
     walletNotice: null,
     pageUrl: null,
+    host: null,
+    shopName: null,
   };
 }

@@ -1,21 +1,46 @@
+import type { Chain } from '@opentill/domain/chains';
 import { encode } from 'uqr';
+import { codeGlyph } from './glyphs.ts';
 import { markup, type Html } from './html.ts';
 
 /** Scanners need four light modules around the code; the surrounding tile adds the rest. */
 const QUIET_MODULES = 2;
+/** The glyph hides less than 4 % of the modules. Level M corrects 15 % of the code. */
+const GLYPH_SHARE = 0.17;
 
-/** An SVG element with a single path; deterministic. `label` is for screen readers. */
-export function qrCode(text: string, label: string): Html {
+/** An SVG element; deterministic. `label` is for screen readers. The network's glyph is in the middle. */
+export function qrCode(text: string, label: string, chain: Chain): Html {
   const { data, size } = encode(text, { ecc: 'M', border: QUIET_MODULES });
+  const hole = holeOf(size);
   let path = '';
   data.forEach((row, y) => {
+    const isDark = (x: number) => row[x] === true && !(inside(x, hole) && inside(y, hole));
     for (let x = 0; x < size; x += 1) {
-      if (row[x] !== true) continue;
+      if (!isDark(x)) continue;
       let width = 1;
-      while (row[x + width] === true) width += 1;
+      while (isDark(x + width)) width += 1;
       path += `M${x} ${y}h${width}v1h-${width}z`;
       x += width;
     }
   });
-  return markup`<svg viewBox="0 0 ${size} ${size}" role="img" aria-label="${label}" shape-rendering="crispEdges"><path d="${path}" /></svg>`;
+  const glyph = codeGlyph(chain, hole.from + 0.5, hole.to - hole.from - 1);
+  return markup`<svg viewBox="0 0 ${size} ${size}" role="img" aria-label="${label}"><path shape-rendering="crispEdges" d="${path}" />${glyph}</svg>`;
+}
+
+interface Hole {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Symmetric to the centre, so of the same parity as the code. */
+function holeOf(size: number): Hole {
+  const code = size - 2 * QUIET_MODULES;
+  const wanted = Math.round(code * GLYPH_SHARE);
+  const width = wanted % 2 === code % 2 ? wanted : wanted + 1;
+  const from = (size - width) / 2;
+  return { from, to: from + width };
+}
+
+function inside(place: number, { from, to }: Hole): boolean {
+  return place >= from && place < to;
 }

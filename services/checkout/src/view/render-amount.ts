@@ -1,11 +1,16 @@
+import type { Say } from '../texts/create-say.ts';
+import type { CheckoutOrder } from './checkout-order.ts';
+import { tokenGlyph } from './glyphs.ts';
 import { markup, type Html } from './html.ts';
 
-/** Limits of the large and the middle size, so that amount and symbol fit in one line. */
+/** Limits of the large and the middle size, so that figure and unit fit in one line of a small phone. */
 const LARGE_LENGTH = 8;
-const MIDDLE_LENGTH = 11;
+const MIDDLE_LENGTH = 15;
 
-export function renderAmount(amount: string, symbol: string): Html {
-  return markup`<p class="amount" data-size="${sizeOf(amount)}"><bdi dir="ltr">${amount} ${symbol}</bdi></p>`;
+/** The largest figure of the page. */
+export function renderAmount(amount: string, { symbol, chain }: CheckoutOrder, say: Say): Html {
+  const figure = say.figure(amount);
+  return markup`<p class="amount" data-size="${sizeOf(figure)}">${tokenGlyph(symbol, chain)}<bdi dir="ltr">${figure} <span>${symbol}</span></bdi></p>`;
 }
 
 function sizeOf({ length }: string): 'large' | 'middle' | 'small' {

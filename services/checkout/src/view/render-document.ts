@@ -1,6 +1,6 @@
 import type { Say } from '../texts/create-say.ts';
 import { LANGUAGE_VALUES, LANGUAGES, type Language } from '../texts/languages.ts';
-import { stateOf, type CheckoutOrder } from './checkout-order.ts';
+import { stateOf, type CheckoutOrder, type CheckoutState } from './checkout-order.ts';
 import { markup, type Html } from './html.ts';
 import { ICONS, seal } from './icons.ts';
 import { renderOrder } from './render-order.ts';
@@ -13,13 +13,19 @@ export interface PageData {
   /** Null: the page chooses by its address and the browser. */
   readonly language: Language | null;
   readonly order: CheckoutOrder | null;
+  /** The theme's name and logo, for merchants without their own. */
+  readonly brand: Brand;
 }
+
+export type Brand = Pick<Theme, 'name' | 'logoUrl'>;
 
 export interface Frame {
   readonly language: Language;
   readonly say: Say;
   readonly theme: Theme;
   readonly style: string;
+  /** The page's public address without query; null where the page must find it out. */
+  readonly baseUrl: string | null;
   /** The script and the files that it loads at once. Undefined for a page without a script. */
   readonly scripts: { readonly main: string; readonly ahead: readonly string[] } | undefined;
   /** Needed if the host cannot send the policy as a header. */
@@ -37,33 +43,74 @@ export function renderOrderDocument(
   query: string,
 ): string {
   const { say } = frame;
-  const around = defaultPageContext(order.serverTime);
-  const title = `${order.amount} ${order.symbol} · ${say(stateOf(order, order.serverTime))}`;
+  const { name: shopName } = data.brand;
+  const { baseUrl } = frame;
+  const pageUrl = baseUrl === null ? null : `${baseUrl}?${query}`;
+  const around = { ...defaultPageContext(order.serverTime), pageUrl, host: hostOf(baseUrl), shopName };
+  const title = titleOf(order, stateOf(order, order.serverTime), say);
   const main = renderOrder(order, around, say);
   const reload = ['INIT', 'PENDING', 'PENDING_CONFIRMATION'].includes(order.status);
   const head = markup`${reload && markup`<noscript><meta http-equiv="refresh" content="${RELOAD_SECONDS}" /></noscript>`}`;
-  return renderDocument(frame, { title, head, main, data, query });
+  const brand = brandOf(order, data);
+  return renderDocument(frame, { title, head, main, data, query, brand });
+}
+
+function hostOf(baseUrl: string | null): string | null {
+  return baseUrl === null ? null : new URL(baseUrl).host;
+}
+
+export function titleOf(order: CheckoutOrder, state: CheckoutState, say: Say): string {
+  return `${say.money(order.amount, order.symbol)} · ${say(state)}`;
+}
+
+/** The merchant's name and logo; the theme's for a merchant without them. */
+export function brandOf(
+  { merchant }: CheckoutOrder,
+  { brand, apiBase }: Pick<PageData, 'brand' | 'apiBase'>,
+): Brand {
+  const name = merchant?.name ?? null;
+  const logo = merchant?.logoUrl ?? null;
+  if (name === null && logo === null) return brand;
+  // A path is one of the gateway's, which may be another host than the page's.
+  const logoUrl = logo !== null && logo.startsWith('/') ? `${apiBase}${logo}` : logo;
+  return { name: name ?? brand.name, logoUrl };
 }
 
 export function renderEmptyDocument(frame: Frame, data: PageData): string {
   const { say } = frame;
   const main = markup`<main data-state="loading" aria-busy="true">
-    <div class="status" role="status"><h1>${say('loading')}</h1></div>
+    <section class="summary" role="status"><h1>${say('loading')}</h1></section>
     <noscript><p class="advice">${say('needsScript')}</p></noscript>
   </main>`;
-  return renderDocument(frame, { title: say('loading'), head: markup``, main, data, query: '' });
+  const title = say('loading');
+  return renderDocument(frame, { title, head: markup``, main, data, query: '', brand: data.brand });
 }
 
-/** The reason why there is no order. `again` is the text of a link to the same page. */
-export function renderNotice(frame: Frame, title: string, text: string, again: string | null): string {
-  const main = renderNoticeMain(title, text, again);
-  return renderDocument(frame, { title, head: markup``, main, data: null, query: null });
+export interface Notice {
+  readonly title: string;
+  readonly text: string;
+  /** The text of a link to the same page. */
+  readonly again: string | null;
+  /** The order number of the link, which the page has not verified. */
+  readonly orderId: string | null;
 }
 
-export function renderNoticeMain(title: string, text: string, again: string | null = null): Html {
+/** The reason why there is no order. `query`: see Content. */
+export function renderNotice(frame: Frame, notice: Notice, query: string): string {
+  const main = renderNoticeMain(notice, frame.say, hostOf(frame.baseUrl));
+  const { title } = notice;
+  return renderDocument(frame, { title, head: markup``, main, data: null, query, brand: frame.theme });
+}
+
+export function renderNoticeMain(notice: Notice, say: Say, host: string | null): Html {
+  const { title, text, again, orderId } = notice;
   return markup`<main data-state="notice">
-    <div class="status" role="status">${seal(again === null ? 'close' : 'time')}<h1>${title}</h1><p class="advice">${text}</p></div>
-    ${again !== null && markup`<p class="back"><a class="button" href="">${again}</a></p>`}
+    <section class="step">
+      <div class="status"><div role="status"><h1>${title}</h1><p class="advice">${text}</p></div>${seal(again === null ? 'close' : 'time')}</div>
+      ${orderId !== null && markup`<dl class="facts"><div><dt>${say('order')}</dt><dd><bdi>${orderId}</bdi></dd></div></dl>`}
+      ${again !== null && markup`<div class="next"><a class="button" href="">${again}</a></div>`}
+    </section>
+    <p class="foot">${host !== null && markup`<span>${say('hostedBy', { host })}</span>`}</p>
   </main>`;
 }
 
@@ -72,13 +119,15 @@ interface Content {
   readonly head: Html;
   readonly main: Html;
   readonly data: PageData | null;
-  /** Links to other languages keep it; null for no such links. */
-  readonly query: string | null;
+  /** Links to other languages keep it. */
+  readonly query: string;
+  readonly brand: Brand;
 }
 
-function renderDocument(frame: Frame, { title, head, main, data, query }: Content): string {
-  const { language, say, theme, style, scripts, policy } = frame;
-  const links = query === null ? null : renderLanguages(language, say, query);
+function renderDocument(frame: Frame, content: Content): string {
+  const { title, head, main, data, query, brand } = content;
+  const { language, say, style, scripts, policy } = frame;
+  const links = renderLanguages(language, say, query);
   const loads =
     scripts === undefined || data === null
       ? null
@@ -87,7 +136,7 @@ function renderDocument(frame: Frame, { title, head, main, data, query }: Conten
 ${
   markup`<html lang="${language}" dir="${directionOf(language)}">
 <head><meta charset="utf-8" />${policy !== undefined && markup`<meta http-equiv="Content-Security-Policy" content="${policy}" />`}<meta name="viewport" content="width=device-width,initial-scale=1" /><meta name="robots" content="noindex" /><meta name="referrer" content="no-referrer" /><link rel="icon" href="data:," /><meta name="color-scheme" content="light dark" /><title>${title}</title>${head}<style>${{ html: style }}</style>${loads}</head>
-<body><div class="page"><header>${renderBrand(theme)}${links}</header>
+<body><div class="page"><header>${renderBrand(brand, hostOf(frame.baseUrl))}${links}</header>
 ${main}</div>${data !== null && markup`<script type="application/json" id="page-data">${{ html: toJson(data) }}</script>`}</body></html>`
     .html
 }
@@ -99,9 +148,11 @@ function toJson(data: PageData): string {
   return JSON.stringify(data).replace(/</g, '\\u003c');
 }
 
-function renderBrand({ name, logoUrl }: Theme): Html {
+/** Shows the host for merchants without name and logo. */
+export function renderBrand({ name, logoUrl }: Brand, host: string | null): Html {
+  const text = name === '' && logoUrl === null ? host : name;
   const logo = logoUrl !== null && markup`<img src="${logoUrl}" alt="" height="32" />`;
-  return markup`<p class="brand">${logo}${name !== '' && markup`<bdi>${name}</bdi>`}</p>`;
+  return markup`<p class="brand">${logo}${text !== null && text !== '' && markup`<bdi>${text}</bdi>`}</p>`;
 }
 
 export function renderLanguages(language: Language, say: Say, query: string): Html {
@@ -109,8 +160,7 @@ export function renderLanguages(language: Language, say: Say, query: string): Ht
     const target = new URLSearchParams(query);
     target.set(LANGUAGE_PARAMETER, each);
     const current = each === language ? markup` aria-current="true"` : null;
-    const { name, direction } = LANGUAGES[each];
-    return markup`<li><a href="?${target.toString()}" lang="${each}" hreflang="${each}" dir="${direction}"${current}>${name}</a></li>`;
+    return markup`<li><a href="?${target.toString()}" lang="${each}" hreflang="${each}"${current}><bdi>${LANGUAGES[each].name}</bdi></a></li>`;
   });
   return markup`<details class="languages">
     <summary><span class="unseen">${say('language')}: </span>${ICONS.world}${LANGUAGES[language].name}</summary>

@@ -33,6 +33,14 @@ export function readableOn(colour: string): '#000' | '#fff' {
   return 1.05 / (luminance + 0.05) >= (luminance + 0.05) / 0.05 ? '#fff' : '#000';
 }
 
+/** The merchant's accent takes the place of the gateway's. */
+export function themeOf(
+  theme: Omit<Theme, 'logoUrl'>,
+  merchantAccent: string | null | undefined,
+): Omit<Theme, 'logoUrl'> {
+  return isColour(merchantAccent) ? { ...theme, accent: merchantAccent, accentDark: merchantAccent } : theme;
+}
+
 export function directionOf(language: Language): 'ltr' | 'rtl' {
   return LANGUAGES[language].direction;
 }

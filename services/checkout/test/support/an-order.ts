@@ -1,4 +1,4 @@
-import type { CheckoutOrder } from '../../src/view/checkout-order.ts';
+import type { CheckoutOrder, MerchantView, UnmatchedPayment } from '../../src/view/checkout-order.ts';
 
 export function anOrder(overrides: Partial<CheckoutOrder> = {}): CheckoutOrder {
   return {
@@ -21,6 +21,36 @@ export function anOrder(overrides: Partial<CheckoutOrder> = {}): CheckoutOrder {
     returnUrl: null,
     description: null,
     serverTime: 1_800_000_000,
+    ...overrides,
+  };
+}
+
+export const A_MERCHANT: MerchantView = {
+  name: 'Acme Cloud',
+  logoUrl: '/checkout/logo/acme.svg',
+  accentColor: '#533afd',
+  supportUrl: 'https://acme.example/help',
+  supportEmail: 'help@acme.example',
+  shopUrl: 'https://acme.example',
+};
+
+export const UNMATCHED_REASONS = [
+  'WRONG_TOKEN',
+  'WRONG_CHAIN',
+  'LATE',
+  'UNDERPAID',
+  'AFTER_SUCCESS',
+  'ORDER_FAILED',
+] as const satisfies readonly UnmatchedPayment['reason'][];
+
+export function anUnmatched(overrides: Partial<UnmatchedPayment> = {}): UnmatchedPayment {
+  return {
+    chain: 'ETH_SEPOLIA',
+    symbol: 'USDC',
+    amount: '49.90',
+    txid: '0x9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+    explorerUrl: null,
+    reason: 'WRONG_TOKEN',
     ...overrides,
   };
 }

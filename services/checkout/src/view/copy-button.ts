@@ -1,0 +1,12 @@
+import type { Say } from '../texts/create-say.ts';
+import type { TextName } from '../texts/en.ts';
+import { markup, type Html } from './html.ts';
+import { ICONS } from './icons.ts';
+
+type CopyName = Extract<TextName, 'copyAmount' | 'copyAddress' | 'copyOrder' | 'copyTransaction'>;
+
+export function copyButton(name: CopyName, text: string, say: Say): Html {
+  return markup`<button type="button" class="copy needs-script" data-copy="${text}" title="${say(name)}">
+    ${ICONS.copy}${ICONS.done}<span>${say(name)}</span>
+  </button>`;
+}

@@ -1,0 +1,70 @@
+import type { Say } from '../texts/create-say.ts';
+import { confirmationsOf } from './render-confirming.ts';
+import {
+  contactUrlOf,
+  paidAmounts,
+  receivedBaseUnits,
+  type CheckoutOrder,
+  type CheckoutState,
+} from './checkout-order.ts';
+import { copyButton } from './copy-button.ts';
+import { markup, type Html } from './html.ts';
+import type { PageContext } from './page-context.ts';
+
+const HASH_END_LENGTH = 6;
+const HASH_SHOWN_WHOLE = 24;
+
+type Row = readonly [name: string, value: Html | false];
+
+/** Amounts that differ from the headline, and the numbers that a payer needs to ask the shop. */
+export function renderFacts(order: CheckoutOrder, state: CheckoutState, say: Say): Html {
+  const rows: readonly Row[] = [
+    ...amountRows(order, state, say),
+    [
+      say('confirmations'),
+      state === 'partial' && order.txid !== null && markup`${confirmationsOf(order, say)}`,
+    ],
+    [say('order'), markup`<bdi>${order.orderId}</bdi>${copyButton('copyOrder', order.orderId, say)}`],
+    [say('transaction'), order.txid !== null && renderTransaction(order.txid, order.explorerUrl, say)],
+  ];
+  const list = rows
+    .filter(([, value]) => value !== false)
+    .map(([name, value]) => markup`<div><dt>${name}</dt><dd>${value}</dd></div>`);
+  return markup`<dl class="facts">${list}</dl>`;
+}
+
+function amountRows(order: CheckoutOrder, state: CheckoutState, say: Say): Row[] {
+  const { received, tooMuch, missing } = paidAmounts(order);
+  const money = (amount: string) =>
+    markup`<bdi dir="ltr" class="whole">${say.money(amount, order.symbol)}</bdi>`;
+  const has = receivedBaseUnits({ ...order, receivedAmount: received }) > 0n;
+  // An order that is paid exactly has one amount: its price.
+  if (!has || (tooMuch === null && missing === null && state !== 'late')) return [];
+  return [
+    [say('price'), money(order.amount)],
+    [say('received'), state !== 'underpaid' && state !== 'late' && money(received)],
+    [say('tooMuch'), tooMuch !== null && money(tooMuch)],
+    [say('missing'), missing !== null && state !== 'partial' && money(missing)],
+  ];
+}
+
+export function renderTransaction(txid: string, url: string | null, say: Say): Html {
+  const short =
+    txid.length <= HASH_SHOWN_WHOLE
+      ? txid
+      : `${txid.slice(0, HASH_END_LENGTH + 2)}…${txid.slice(-HASH_END_LENGTH)}`;
+  const hash = markup`<code dir="ltr" title="${txid}" data-txid="${txid}">${short}</code>`;
+  const link =
+    url !== null &&
+    markup`<a href="${url}" target="_blank" rel="noreferrer noopener">${say('viewTransaction')}</a>`;
+  return markup`${hash}${copyButton('copyTransaction', txid, say)}${link}`;
+}
+
+/** The page's last line: whose page it is, and where help is. */
+export function renderFoot(order: CheckoutOrder, { host }: Pick<PageContext, 'host'>, say: Say): Html {
+  const help = contactUrlOf(order);
+  return markup`<p class="foot">
+    ${host !== null && markup`<span>${say('hostedBy', { host })}</span>`}
+    ${help !== null && markup`<a class="help" href="${help}" rel="noreferrer noopener">${say('contactShop')}</a>`}
+  </p>`;
+}
