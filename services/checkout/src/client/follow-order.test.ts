@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, vi, test } from 'vitest';
-import { anOrder } from '../../test/support/an-order.ts';
+import { anOrder, anUnmatched } from '../../test/support/an-order.ts';
 import type { CheckoutOrder } from '../view/checkout-order.ts';
 import { followOrder } from './follow-order.ts';
 import type { OrderStream } from './order-stream.ts';
@@ -31,7 +31,8 @@ function aPage(first: CheckoutOrder | null, { streams = true } = {}) {
         },
         async status() {
           asked.push('status');
-          return server.answer ?? answered({ status: server.order.status });
+          const { status, unmatched } = server.order;
+          return server.answer ?? answered(unmatched === undefined ? { status } : { status, unmatched });
         },
       },
       openStream: streams
@@ -73,6 +74,14 @@ describe('followOrder without a stream', () => {
     expect(shown.map(({ receivedAmount }) => receivedAmount)).toEqual(['40.00']);
     await pass(3_000);
     expect(asked.slice(5)).toEqual(['pay']);
+  });
+
+  test('reads the order when a payment arrived that does not count', async () => {
+    const { asked, shown, server } = aPage(anOrder(), { streams: false });
+    server.order = anOrder({ unmatched: [anUnmatched()] });
+    await pass(6_500);
+    expect(asked).toEqual(['status', 'pay', 'status']);
+    expect(shown).toEqual([server.order]);
   });
 
   test('never polls an endpoint more than twice a second', async () => {
