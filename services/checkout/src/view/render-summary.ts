@@ -29,10 +29,7 @@ export function renderSummary(
   </section>`;
 }
 
-export function nameOf(
-  { merchant }: CheckoutOrder,
-  { shopName }: Pick<PageContext, 'shopName'>,
-): string | null {
+function nameOf({ merchant }: CheckoutOrder, { shopName }: Pick<PageContext, 'shopName'>): string | null {
   const name = merchant?.name ?? shopName;
   return name === '' ? null : name;
 }
