@@ -50,7 +50,7 @@ async function examineToken(client: EvmClient, token: TokenConfig): Promise<Find
     return ok(found, `${contract} has ${decimals} decimals and ${called}.`);
   } catch (error) {
     if (!isReaderError(error, 'TOKEN_MISMATCH')) return findingOf(error, symbol, 'token');
-    return fail(found, sentence(`${error.message}; the network file says ${decimals} decimals`), mend);
+    return fail(found, sentence(error.message), mend);
   }
 }
 
