@@ -443,7 +443,7 @@ describe('signatures of GET requests', () => {
       'GET',
       `/v1/order/getOrderStatus?_t=123&orderId=${orderId}&sign=${signOrderId(shop.token, orderId)}&x=y`,
     );
-    expect(answer.data).toEqual({ status: 'INIT' });
+    expect(answer.data).toEqual({ status: 'INIT', unmatched: [] });
   });
 });
 

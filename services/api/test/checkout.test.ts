@@ -239,6 +239,7 @@ describe('checkout page', () => {
       checkout: { theme, logo },
     });
     const order = await collection();
+    await admin.kysely.updateTable('merchant').set({ name: 'shop' }).execute(); // as setup does without a name
     const sign = signOrderId(merchant.token, order.order_id);
     const { text } = await themed.request('GET', `/checkout?orderId=${order.order_id}&sign=${sign}`);
     expect(text).toContain('<bdi>Tea &lt;&amp;&gt; Co</bdi>');
@@ -290,7 +291,10 @@ describe('checkout page', () => {
       ['/m/shop/none', { accept }],
     ] as const) {
       const answer = await api.request('GET', path, { headers });
-      expect([answer.status, answer.text]).toEqual([404, '{"code":404,"msg":"Not found","data":null}']);
+      expect([answer.status, JSON.parse(answer.text)]).toEqual([
+        404,
+        { code: 404, msg: 'Not found', data: null, detail: 'path: is unknown; /docs lists all paths' },
+      ]);
     }
   });
 

@@ -124,7 +124,9 @@ describe('createPayout', () => {
       .where('subject_id', '=', row.order_pk)
       .executeTakeFirstOrThrow();
     expect(notification).toMatchObject({ merchant_id: 'v3', sequence: 1, notify_type: 'ORDER_PENDING' });
-    expect(JSON.parse(notification.data)).toEqual((await api.signedGet('status', orderId)).data);
+    expect({ ...JSON.parse(notification.data), unmatched: [] }).toEqual(
+      (await api.signedGet('status', orderId)).data,
+    );
     const created = events.find((each) => each.routing_key === 'order.created._');
     expect(created?.payload).toContain(notification.event_id);
     expect(api.wakes()).toBe(wakes + 1);
@@ -144,8 +146,9 @@ describe('createPayout', () => {
       fee: '0',
       feeRatio: '0',
       transaction: null,
+      unmatched: [],
     });
-    expect((await api.signedGet('getOrderStatus', orderId)).data).toEqual({ status: 'INIT' });
+    expect((await api.signedGet('getOrderStatus', orderId)).data).toEqual({ status: 'INIT', unmatched: [] });
     expect(await api.signedGet('pay', orderId)).toMatchObject({ code: 404, msg: 'Order not found' });
   });
 
