@@ -204,6 +204,7 @@ describe('a collection', () => {
       expect(status).toMatchObject({ httpStatus: 200, code: 200, msg: 'success' });
       expect(status.data).toEqual({
         ...paid!.data,
+        unmatched: [],
         transaction: { ...paid!.data.transaction, confirmedNum: expect.any(Number) },
       });
       expect(status.data!.transaction!.confirmedNum).toBeGreaterThanOrEqual(CONFIRMATIONS);
@@ -219,7 +220,10 @@ describe('a collection', () => {
         requiredConfirmations: CONFIRMATIONS,
         expiredTime: collection.expiredTime,
       });
-      expect((await test.merchant.getOrderStatus(collection.orderId)).data).toEqual({ status: 'SUCCESS' });
+      expect((await test.merchant.getOrderStatus(collection.orderId)).data).toEqual({
+        status: 'SUCCESS',
+        unmatched: [],
+      });
     },
   );
 
@@ -363,7 +367,10 @@ describe('expiry by the chain time', () => {
     expect(lastOf(partly!)).toMatchObject({ reason: 'Paid after expiry', actualAmount: '100.00' });
     await untilUnmatched(unpaid!, 'LATE');
     expect((await transfersTo(partly!)).map(({ reason }) => reason)).toEqual(['UNDERPAID', 'LATE']);
-    expect((await test.merchant.getOrderStatus(unpaid!.orderId)).data).toEqual({ status: 'EXPIRED' });
+    expect((await test.merchant.getOrderStatus(unpaid!.orderId)).data).toEqual({
+      status: 'EXPIRED',
+      unmatched: [],
+    });
   });
 
   it('credits a payment that was in time before and after a reorganisation', async () => {
