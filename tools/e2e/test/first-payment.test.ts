@@ -367,9 +367,9 @@ describe('expiry by the chain time', () => {
     expect(lastOf(partly!)).toMatchObject({ reason: 'Paid after expiry', actualAmount: '100.00' });
     await untilUnmatched(unpaid!, 'LATE');
     expect((await transfersTo(partly!)).map(({ reason }) => reason)).toEqual(['UNDERPAID', 'LATE']);
-    expect((await test.merchant.getOrderStatus(unpaid!.orderId)).data).toEqual({
+    expect((await test.merchant.getOrderStatus(unpaid!.orderId)).data).toMatchObject({
       status: 'EXPIRED',
-      unmatched: [],
+      unmatched: [{ reason: 'LATE' }],
     });
   });
 
