@@ -1,2 +1,2 @@
-/** A devnet cannot make the requested payment. The message says what to correct. */
+/** A devnet cannot make the requested payment. The message names the correction. */
 export class DevnetRefusal extends Error {}

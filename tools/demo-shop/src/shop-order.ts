@@ -30,7 +30,7 @@ const WORDS: Readonly<Record<string, readonly [collection: string, payout: strin
 
 export const isPayout = (order: ShopOrder): boolean => order.paymentUrl === null;
 
-/** Status in words; an unknown callback type is shown as it is. */
+/** Status in words; an unknown callback type is shown unchanged. */
 export function statusOf(order: ShopOrder): { readonly words: string; readonly mood: Mood } {
   const [collection, payout, mood] = WORDS[order.status] ?? [order.status, order.status, 'open'];
   return { words: isPayout(order) ? payout : collection, mood };

@@ -62,7 +62,7 @@ const SETTINGS = {
 };
 const NOT_DURABLE = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off' };
 
-/** Listens on 127.0.0.1 and trusts every connection. Under root it runs as `postgres` or `nobody`. */
+/** Listens on 127.0.0.1 and trusts every connection. Under root it runs as an unprivileged user. */
 export async function startPostgres(options: PostgresOptions): Promise<PostgresServer> {
   const user = chooseServiceUser(['postgres', 'nobody']);
   makeUserDirectory(options.dir, user);
