@@ -24,12 +24,16 @@ const KEPT_MAX = 5_000;
 /** Final statuses, except that an expired order can still succeed or fail. */
 const CLOSED: ReadonlySet<string> = new Set(['ORDER_SUCCESS', 'ORDER_EXPIRED', 'ORDER_FAILED']);
 
-/** Status of the order after a callback. A repeated callback changes no order, and a closed order does not reopen. */
+/**
+ * Status of the order after a callback. A repeated callback and ORDER_UNMATCHED change no order, and a closed order does
+ * not reopen.
+ */
 export function nextOrderStatus(
   current: string,
   callback: Pick<ReceivedCallback, 'notifyType' | 'repeats'>,
 ): string {
-  if (callback.repeats > 0 || current === 'ORDER_SUCCESS' || current === 'ORDER_FAILED') return current;
+  if (callback.repeats > 0 || callback.notifyType === 'ORDER_UNMATCHED') return current;
+  if (current === 'ORDER_SUCCESS' || current === 'ORDER_FAILED') return current;
   return current === 'ORDER_EXPIRED' && !CLOSED.has(callback.notifyType) ? current : callback.notifyType;
 }
 
