@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { createCallbackForwarder } from './forward-callbacks.ts';
 
+const SHOP_PORT = 3011;
 const CALLBACK = {
   body: Buffer.from('{"sign":"1"}'),
   headers: { 'webhook-id': 'event-1', 'x-signature': '1', cookie: 'secret', host: 'shop' },
@@ -13,7 +14,7 @@ function aForwarder(answer: () => object = () => ({ status: 200, body: null })) 
     sent.push({ url: String(url), init });
     return answer();
   };
-  return { forwarder: createCallbackForwarder(send as typeof fetch), sent };
+  return { forwarder: createCallbackForwarder(SHOP_PORT, send as typeof fetch), sent };
 }
 
 it('forwards body and signature headers unchanged, and no other header', async () => {
@@ -44,5 +45,13 @@ it.each(['https://localhost/', 'http://10.0.0.1/', 'http://evil.example/', 'file
     const { forwarder } = aForwarder();
     expect(forwarder.setTarget(url)).toBe(false);
     expect(forwarder.target).toBeUndefined();
+  },
+);
+
+it.each(['http://localhost:3011/callbacks', 'http://127.0.0.1:3011/', 'http://[::1]:3011/'])(
+  'rejects %s, its own address, where each copy would be forwarded again',
+  (url) => {
+    const { forwarder } = aForwarder();
+    expect(forwarder.setTarget(url)).toBe(false);
   },
 );

@@ -9,6 +9,7 @@ const FORWARDED = [
   'x-timestamp',
 ];
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
+const HTTP_PORT = 80;
 const TIMEOUT_MS = 5_000;
 
 export interface ForwardedCallback {
@@ -18,21 +19,25 @@ export interface ForwardedCallback {
 
 export interface CallbackForwarder {
   readonly target: string | undefined;
-  /** Undefined stops. Returns false for a URL that is not http on this machine. */
+  /** Undefined stops. Returns false for a URL that is not http on this machine, or the shop's own. */
   setTarget(url: string | undefined): boolean;
   /** Sends a copy with unchanged bytes. Resolves with the outcome in a few words, or undefined without a target. */
   forward(callback: ForwardedCallback): Promise<string | undefined>;
 }
 
-/** Passes verified callbacks on to a program on this machine, which can then verify them by itself. */
-export function createCallbackForwarder(send: typeof fetch = fetch): CallbackForwarder {
+/**
+ * Passes verified callbacks on to a program on this machine, which can then verify them by itself.
+ *
+ * @param ownPort rejected as a target: the shop would forward its own copies without end
+ */
+export function createCallbackForwarder(ownPort: number, send: typeof fetch = fetch): CallbackForwarder {
   let target: string | undefined;
   return {
     get target() {
       return target;
     },
     setTarget(url) {
-      if (url !== undefined && !isLocal(url)) return false;
+      if (url !== undefined && !isLocal(url, ownPort)) return false;
       target = url;
       return true;
     },
@@ -60,7 +65,8 @@ export function createCallbackForwarder(send: typeof fetch = fetch): CallbackFor
   };
 }
 
-function isLocal(url: string): boolean {
+function isLocal(url: string, ownPort: number): boolean {
   const parsed = URL.parse(url);
-  return parsed !== null && parsed.protocol === 'http:' && LOOPBACK.has(parsed.hostname);
+  if (parsed === null || parsed.protocol !== 'http:' || !LOOPBACK.has(parsed.hostname)) return false;
+  return Number(parsed.port || HTTP_PORT) !== ownPort;
 }

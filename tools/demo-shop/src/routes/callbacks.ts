@@ -7,7 +7,7 @@ import { callbacksPage } from '../pages/callbacks-page.ts';
 import type { ShopDeps } from '../shop-deps.ts';
 import type { ShopOrder } from '../shop-order.ts';
 
-export interface CallbackRoutesDeps extends Pick<ShopDeps, 'webhookSecret' | 'clock' | 'logger'> {
+export interface CallbackRoutesDeps extends Pick<ShopDeps, 'webhookSecret' | 'clock' | 'logger' | 'port'> {
   readonly orders: readonly ShopOrder[];
   readonly book: CallbackBook;
 }
@@ -16,7 +16,7 @@ const BODY_LIMIT = '64kb';
 
 export function addCallbacks(app: Express, deps: CallbackRoutesDeps): void {
   const { webhookSecret: secrets, clock, logger, orders, book } = deps;
-  const forwarder = createCallbackForwarder();
+  const forwarder = createCallbackForwarder(deps.port);
   app.post('/callbacks', express.raw({ type: () => true, limit: BODY_LIMIT }), async (req, res) => {
     const receive = expressCallbacks({
       secrets,
@@ -37,7 +37,9 @@ export function addCallbacks(app: Express, deps: CallbackRoutesDeps): void {
   app.post('/callbacks/forward', express.urlencoded({ extended: false, limit: BODY_LIMIT }), (req, res) => {
     const { url = '' } = req.body as { url?: string };
     if (!forwarder.setTarget(url === '' ? undefined : url))
-      throw new DevnetRefusal(`"${url}" is not an http URL of this machine, such as http://localhost:4000/.`);
+      throw new DevnetRefusal(
+        `"${url}" is not an http URL of another program on this machine, such as http://localhost:4000/.`,
+      );
     res.redirect(303, '/callbacks');
   });
   app.get('/callbacks', (_req, res) => {
