@@ -10,7 +10,7 @@ export const DEMO_LOGO = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 6
 </svg>
 `;
 
-/** What the checkout page shows of the demo shop. A profile that was changed meanwhile is kept. */
+/** Sets the demo shop's profile on the checkout page. Keeps a profile that has a logo or a mail address. */
 export async function prepareMerchant(adminUrl: string, shopUrl: string): Promise<void> {
   const database = openDatabase({ url: adminUrl, applicationName: 'opentill-local', poolMax: 1 });
   try {

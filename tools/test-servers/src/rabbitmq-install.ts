@@ -17,7 +17,7 @@ export interface RabbitMqBinaries {
 const SCRIPT_DIRECTORIES = ['/usr/lib/rabbitmq/bin', '/opt/homebrew/sbin', '/usr/local/sbin'];
 const ERLANG_DIRECTORIES = ['/usr/lib/erlang/bin', '/opt/homebrew/bin', '/usr/local/lib/erlang/bin'];
 
-/** Of Debian's rabbitmq-server, without its installation scripts' programs, for example Python. */
+/** Erlang packages that Debian's rabbitmq-server needs. Excludes programs of its installation scripts, such as Python. */
 const ERLANG_PACKAGES = [
   'base',
   'crypto',

@@ -2,7 +2,7 @@ import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { networkKindOf } from '@opentill/contracts/network-kind';
 import type { Merchant } from '../merchant-book.ts';
 
-/** What the documents page fills in, so that its commands work as they are. */
+/** Values that the documents page fills in, so that its commands work as they are. */
 export interface DocsFacts {
   /** Base URL of the API; undefined when the page does not know it. */
   readonly gatewayUrl: string | undefined;

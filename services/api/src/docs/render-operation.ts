@@ -119,7 +119,7 @@ function renderAnswers({ operationId, responses }: Operation, schemas: Schemas):
   return `<h3>Answers</h3>${shown}<p><a href="#errors">Errors</a>: ${errors.join(', ')}</p>`;
 }
 
-/** What the gateway does with the answers of a merchant. */
+/** Meaning of a merchant's answers for the gateway. */
 function renderReactions({ operationId, responses }: Operation): string {
   const rows = Object.entries(responses).map(([status, { description }]) => [status, prose(description)]);
   return `<h3>Your answer</h3>${table(`Your answers to ${operationId}`, ['Status', 'Effect'], rows)}`;

@@ -115,7 +115,7 @@ export function paidAmounts(order: CheckoutOrder): PaidAmounts {
   };
 }
 
-/** Where the payer returns to. */
+/** URL that the payer returns to. */
 export function shopUrlOf({ returnUrl, merchant }: CheckoutOrder): string | null {
   return returnUrl ?? webUrl(merchant?.shopUrl);
 }

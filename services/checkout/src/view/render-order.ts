@@ -80,7 +80,7 @@ function advice(order: CheckoutOrder, state: CheckoutState, say: Say): Html | nu
     ${extra && markup`<p class="advice">${say('tooMuchHint', { amount: say.money(tooMuch, symbol) })}</p>`}`;
 }
 
-/** Where to go from here. While the order is payable, paying is the next step. */
+/** Links to the shop and its help. While the order is payable, paying is the next step. */
 function nextSteps(order: CheckoutOrder, state: CheckoutState, covered: boolean, say: Say): Html | null {
   const [shop, contact] = [shopUrlOf(order), contactUrlOf(order)];
   const busy = isPayable(state) || state === 'checking';

@@ -10,7 +10,7 @@ import { markup, type Html } from './html.ts';
 import type { PageContext } from './page-context.ts';
 import { renderAmount } from './render-amount.ts';
 
-/** Who asks for the money, how much, and for what. It stays in place for the whole life of an order. */
+/** Merchant, amount and description. Stays in place for the whole life of an order. */
 export function renderSummary(
   order: CheckoutOrder,
   state: CheckoutState,

@@ -40,7 +40,7 @@ export async function setMerchant(
 
 type SetFields = Omit<OpsInput<'setMerchant'>, 'merchantId'>;
 
-/** What the checkout page shows of the merchant. `none` removes a value. */
+/** Profile on the checkout page. `none` removes a value. */
 async function readProfile(options: SetMerchantOptions): Promise<SetFields> {
   const { name, supportEmail } = options;
   const accentColor = orNone(options.accentColor);
