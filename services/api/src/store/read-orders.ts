@@ -81,7 +81,7 @@ const UNMATCHED = sql`coalesce((
   from (
     select d.transfer_id, d.reason, t.chain, t.symbol, t.amount, t.tx_hash
     from unmatched_deposit d join transfer t on t.transfer_id = d.transfer_id
-    where d.order_pk = o.order_pk and not d.withdrawn and not d.dust
+    where d.order_pk = o.order_pk and not d.withdrawn and not d.dust and t.state <> 'ORPHANED'
     order by d.transfer_id desc limit ${sql.lit(UNMATCHED_SHOWN)}
   ) u), '[]')`;
 

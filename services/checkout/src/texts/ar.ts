@@ -37,7 +37,7 @@ export const ar: Texts = {
   unmatchedLate: 'وصل {amount} بعد انتهاء وقت الدفع.',
   unmatchedShort: 'وصل {amount} وهو أقل من السعر.',
   unmatchedAfter: 'وصل {amount} مع أن الطلب كان مدفوعًا.',
-  unmatchedFailed: 'وصل {amount} بعد فشل الطلب.',
+  unmatchedFailed: 'وصل {amount}. تم رفض الطلب.',
   unmatchedHint: 'المبلغ مسجَّل ولم يضِع. يُرجى عدم إرساله مرة أخرى: تواصل مع المتجر واذكر رقم الطلب.',
 
   timeLeft: 'الوقت المتبقي',

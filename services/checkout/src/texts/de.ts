@@ -47,7 +47,7 @@ export const de: Texts = {
   unmatchedLate: '{amount} sind nach Ablauf der Zeit angekommen.',
   unmatchedShort: '{amount} sind angekommen; das ist weniger als der Preis.',
   unmatchedAfter: '{amount} sind angekommen, obwohl die Bestellung schon bezahlt war.',
-  unmatchedFailed: '{amount} sind angekommen, nachdem die Bestellung fehlgeschlagen war.',
+  unmatchedFailed: '{amount} ist eingegangen. Die Bestellung wurde abgelehnt.',
   unmatchedHint:
     'Der Betrag ist erfasst und nicht verloren. Bitte senden Sie ihn nicht noch einmal: Wenden Sie sich an den Shop und nennen Sie die Bestellnummer.',
 

@@ -40,7 +40,7 @@ export const en = {
   unmatchedLate: '{amount} has arrived after the time to pay.',
   unmatchedShort: '{amount} has arrived, which is less than the price.',
   unmatchedAfter: '{amount} has arrived although the order was already paid.',
-  unmatchedFailed: '{amount} has arrived after the order had failed.',
+  unmatchedFailed: '{amount} has arrived. The order was refused.',
   unmatchedHint:
     'It is recorded and not lost. Please do not send it again: contact the shop and give the order number.',
 

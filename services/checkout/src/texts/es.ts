@@ -42,7 +42,7 @@ export const es: Texts = {
   unmatchedLate: 'Han llegado {amount} fuera de plazo.',
   unmatchedShort: 'Han llegado {amount}, menos que el precio.',
   unmatchedAfter: 'Han llegado {amount} cuando el pedido ya estaba pagado.',
-  unmatchedFailed: 'Han llegado {amount} después de que el pedido fallara.',
+  unmatchedFailed: 'Han llegado {amount}. El pedido fue rechazado.',
   unmatchedHint:
     'Está registrado y no se ha perdido. No lo envíes otra vez: contacta con la tienda e indica el número de pedido.',
 

@@ -39,7 +39,7 @@ export const fa: Texts = {
   unmatchedLate: '{amount} پس از پایان زمان پرداخت رسیده است.',
   unmatchedShort: '{amount} رسیده است که کمتر از قیمت است.',
   unmatchedAfter: '{amount} رسیده است، در حالی که سفارش پرداخت شده بود.',
-  unmatchedFailed: '{amount} پس از ناموفق شدن سفارش رسیده است.',
+  unmatchedFailed: '{amount} رسید. سفارش رد شده است.',
   unmatchedHint:
     'ثبت شده و گم نشده است. لطفاً دوباره نفرستید: با فروشگاه تماس بگیرید و شمارهٔ سفارش را بگویید.',
 

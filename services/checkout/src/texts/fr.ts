@@ -43,7 +43,7 @@ export const fr: Texts = {
   unmatchedLate: '{amount} sont arrivés après le délai de paiement.',
   unmatchedShort: '{amount} sont arrivés, moins que le prix.',
   unmatchedAfter: '{amount} sont arrivés alors que la commande était déjà payée.',
-  unmatchedFailed: '{amount} sont arrivés après l’échec de la commande.',
+  unmatchedFailed: '{amount} est arrivé. La commande a été refusée.',
   unmatchedHint:
     'C’est enregistré et rien n’est perdu. Ne l’envoyez pas une seconde fois : contactez la boutique en indiquant le numéro de commande.',
 

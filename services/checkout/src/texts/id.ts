@@ -41,7 +41,7 @@ export const id: Texts = {
   unmatchedLate: '{amount} tiba setelah waktu pembayaran habis.',
   unmatchedShort: '{amount} telah tiba, kurang dari harganya.',
   unmatchedAfter: '{amount} tiba padahal pesanan sudah lunas.',
-  unmatchedFailed: '{amount} tiba setelah pesanan gagal.',
+  unmatchedFailed: '{amount} telah tiba. Pesanan ditolak.',
   unmatchedHint:
     'Sudah tercatat dan tidak hilang. Jangan kirim lagi: hubungi toko dan sebutkan nomor pesanannya.',
 

@@ -41,7 +41,7 @@ export const pt: Texts = {
   unmatchedLate: 'Chegaram {amount} fora do prazo.',
   unmatchedShort: 'Chegaram {amount}, menos que o preço.',
   unmatchedAfter: 'Chegaram {amount} quando o pedido já estava pago.',
-  unmatchedFailed: 'Chegaram {amount} depois que o pedido falhou.',
+  unmatchedFailed: '{amount} chegou. O pedido foi recusado.',
   unmatchedHint:
     'Está registrado e não se perdeu. Não envie de novo: fale com a loja e informe o número do pedido.',
 

@@ -42,7 +42,7 @@ export const ru: Texts = {
   unmatchedLate: '{amount} поступило после окончания срока.',
   unmatchedShort: 'Поступило {amount}: это меньше цены.',
   unmatchedAfter: '{amount} поступило, когда заказ уже был оплачен.',
-  unmatchedFailed: '{amount} поступило после отказа по заказу.',
+  unmatchedFailed: 'Поступило {amount}. Заказ отклонён.',
   unmatchedHint:
     'Это записано и не потеряно. Не отправляйте ещё раз: обратитесь в магазин и назовите номер заказа.',
 

@@ -42,7 +42,7 @@ export const tr: Texts = {
   unmatchedLate: '{amount} ödeme süresinden sonra geldi.',
   unmatchedShort: '{amount} geldi; bu, fiyattan az.',
   unmatchedAfter: '{amount} sipariş zaten ödenmişken geldi.',
-  unmatchedFailed: '{amount} sipariş başarısız olduktan sonra geldi.',
+  unmatchedFailed: '{amount} ulaştı. Sipariş reddedildi.',
   unmatchedHint: 'Kaydedildi, kaybolmadı. Lütfen yeniden göndermeyin: sipariş numarasıyla mağazaya başvurun.',
 
   timeLeft: 'Kalan süre',

@@ -40,7 +40,7 @@ export const vi: Texts = {
   unmatchedLate: '{amount} đến sau khi hết thời gian thanh toán.',
   unmatchedShort: 'Đã nhận {amount}, ít hơn giá.',
   unmatchedAfter: '{amount} đến khi đơn hàng đã được thanh toán.',
-  unmatchedFailed: '{amount} đến sau khi đơn hàng không thành công.',
+  unmatchedFailed: '{amount} đã đến. Đơn hàng đã bị từ chối.',
   unmatchedHint:
     'Khoản này đã được ghi lại và không mất. Vui lòng không gửi lại: hãy liên hệ cửa hàng và nêu mã đơn hàng.',
 

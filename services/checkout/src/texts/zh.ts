@@ -37,7 +37,7 @@ export const zh: Texts = {
   unmatchedLate: '{amount} 在付款时间结束后才到账。',
   unmatchedShort: '已收到 {amount}，少于价格。',
   unmatchedAfter: '订单付清后又收到 {amount}。',
-  unmatchedFailed: '订单失败后收到 {amount}。',
+  unmatchedFailed: '已收到 {amount}。订单已被拒绝。',
   unmatchedHint: '款项已记录，不会丢失。请不要再次发送，请联系商店并提供订单号。',
 
   timeLeft: '剩余时间',

@@ -127,7 +127,7 @@ describe('unmatched payments', () => {
     ['WRONG_CHAIN', {}, 'on BNB Smart Chain testnet. This order expects USDT on Ethereum Sepolia testnet.'],
     ['LATE', { status: 'EXPIRED' }, 'after the time to pay'],
     ['AFTER_SUCCESS', { status: 'SUCCESS' }, 'although the order was already paid'],
-    ['ORDER_FAILED', { status: 'SUCCESS' }, 'after the order had failed'],
+    ['ORDER_FAILED', { status: 'SUCCESS' }, 'The order was refused'],
     ['UNDERPAID', {}, 'less than the price'],
   ] as const)('explains a payment of reason %s', (reason, fields, sentence) => {
     const unmatched = [anUnmatched({ reason, chain: 'BSC_TEST' })];
@@ -137,6 +137,12 @@ describe('unmatched payments', () => {
   test('the state underpaid does not repeat its own reason', () => {
     const unmatched = [anUnmatched({ reason: 'UNDERPAID' })];
     expect(draw({ status: 'EXPIRED', reason: 'Underpaid', unmatched })).not.toContain('unmatched');
+  });
+
+  test('each of two short payments is shown, although the heading has their sum', () => {
+    const unmatched = ['5.00', '7.00'].map((amount) => anUnmatched({ reason: 'UNDERPAID', amount }));
+    const text = textOf(draw({ status: 'EXPIRED', reason: 'Underpaid', unmatched }));
+    expect(text).toMatch(/5\.00 USDC.*7\.00 USDC/);
   });
 });
 

@@ -20,17 +20,17 @@ const SENTENCES: Readonly<Record<UnmatchedPayment['reason'], TextName>> = {
   ORDER_FAILED: 'unmatchedFailed',
 };
 
-/** These states say the same in their heading. */
-const SAID_BY_STATE: Readonly<Partial<Record<CheckoutState, UnmatchedPayment['reason']>>> = {
+/** The heading of these states covers a single payment of this reason. */
+const COVERED_BY_STATE: Readonly<Partial<Record<CheckoutState, UnmatchedPayment['reason']>>> = {
   underpaid: 'UNDERPAID',
   late: 'LATE',
-  failed: 'ORDER_FAILED',
 };
 
 /** Payments that arrived and do not count. Null without any. */
 export function renderUnmatched(order: CheckoutOrder, state: CheckoutState, say: Say): Html | null {
-  const payments = (order.unmatched ?? []).filter(({ reason }) => reason !== SAID_BY_STATE[state]);
-  if (payments.length === 0) return null;
+  const payments = order.unmatched ?? [];
+  const [first, ...others] = payments;
+  if (first === undefined || (others.length === 0 && first.reason === COVERED_BY_STATE[state])) return null;
   const contact = contactUrlOf(order);
   return markup`<div class="warn unmatched">${ICONS.warning}<div>
     <h2>${say('unmatchedTitle')}</h2>
