@@ -19,6 +19,7 @@ import { injectWallet } from '../src/injected-wallet.ts';
 import { openGuideBook } from '../src/guide-book.ts';
 import { CHECKOUT } from '../src/read-markdown.ts';
 import { findWebServer, startCaddy, startNginx, type WebServerName } from '../src/web-server.ts';
+import { runOpentill } from '../src/run-opentill.ts';
 
 const GUIDE = 'services/checkout/docs/checkout.md';
 const TYPES: Readonly<Record<string, string>> = {
@@ -201,6 +202,10 @@ export function describeCheckoutOnAStaticHost(under: () => CheckoutUnderTest): v
       const args = [main, '--api', under().gateway.gateway.apiUrl, '--out', out, '--theme', themeFile];
       await promisify(execFile)(process.execPath, args, { cwd: CHECKOUT });
       const themed = await startHost((file) => readFileSync(join(out, file)), {});
+      // The merchant's own name, logo and colour come before the theme's.
+      const plain = ['--name', 'default', '--logo', 'none', '--accent-color', 'none'];
+      const set = await runOpentill(under().gateway.gateway, ['merchant', 'set', 'default', ...plain]);
+      expect(set).toMatchObject({ code: 0, errors: '' });
       const { paymentUrl } = await under().order('ETH_SEPOLIA');
       const view = await under().browser.open(`${themed.url}/${new URL(paymentUrl!).search}`);
       await untilState(view.page, 'waiting');

@@ -52,7 +52,9 @@ export function describeCheckoutStates(under: () => CheckoutUnderTest): void {
       // The page polls only until the stream is connected.
       expect(requestedPaths).toContain('/v1/order/events');
       expect(requestedPaths.filter((path) => /getOrderStatus|pay$/.test(path)).length).toBeLessThanOrEqual(2);
-      expect(new Set(requestedPaths.map((path) => path.split('/')[1]))).toEqual(new Set(['checkout', 'v1']));
+      expect(new Set(requestedPaths.map((path) => path.split('/')[1]))).toEqual(
+        new Set(['checkout', 'm', 'v1']),
+      );
       await view.page.close();
     }, 300_000);
 
