@@ -22,13 +22,18 @@ export interface TokenDisplay {
   readonly displayDecimals: number;
 }
 
-/** A token that is no longer configured has unknown decimals: its transfers are omitted. */
+/**
+ * Omits transfers of tokens that are no longer configured, whose decimals are unknown. The order keeps those of its own
+ * token.
+ */
 export function toUnmatchedTransfers(
+  order: Pick<UnmatchedToFormat, 'chain' | 'symbol'> & TokenDisplay,
   transfers: readonly UnmatchedToFormat[],
   tokenOf: (chain: Chain, symbol: string) => TokenDisplay | undefined,
 ): UnmatchedTransfer[] {
   return transfers.flatMap(({ chain, symbol, amount, txHash, reason }) => {
-    const token = tokenOf(chain, symbol);
+    const isOwn = chain === order.chain && symbol === order.symbol;
+    const token = tokenOf(chain, symbol) ?? (isOwn ? order : undefined);
     if (token === undefined) return [];
     const shown = formatAmount(amount, token.decimals, token.displayDecimals);
     return [{ chain, symbol, amount: shown, txid: txHash, reason }];

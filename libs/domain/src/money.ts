@@ -8,8 +8,8 @@ export type AmountProblem =
   /** Only a non-zero surplus counts. */
   | 'TOO_MANY_DECIMALS';
 
-const AMOUNT_GRAMMAR = /^[0-9]+(?:\.[0-9]+)?$/;
-const AMOUNT_DIGITS_MAX = 30;
+export const AMOUNT_GRAMMAR = /^[0-9]+(?:\.[0-9]+)?$/;
+export const AMOUNT_DIGITS_MAX = 30;
 
 /** Exclusive limit of numeric(78,0). */
 const END = 10n ** 78n;

@@ -1,7 +1,7 @@
 /** "Outcome unknown": the order may exist; repeat the call with the same order id. */
 export type OpentillErrorCode =
   /**
-   * 400, 405, 413, 415, and every 4xx without its own code: `detail` says what to correct. The same request fails again.
+   * 400, 405, 413, 415, and every 4xx without its own code: `detail` explains the correction. The same request fails again.
    */
   | 'INVALID_REQUEST'
   /** 401: token, clock or nonce; the message says which. A wrong token and an unknown merchant get the same message. */

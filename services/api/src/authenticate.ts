@@ -16,7 +16,7 @@ import {
   verifyPaymentLinkSignature,
   verifyRequestSignature,
 } from '@opentill/contracts/signing/verify-signature';
-import type { Clock } from '@opentill/runtime/clock';
+import { unixSeconds, type Clock } from '@opentill/runtime/clock';
 import { refusal, tooManyRequests, type Answer } from './answer.ts';
 import type { Exchange } from './exchange.ts';
 import {
@@ -92,7 +92,7 @@ export async function authenticatePost(
   if (body === undefined) return undefined;
   if ('code' in body) return refusal(body.code, body.detail);
   if (body.length === 0) return refusal('BODY_NOT_JSON', 'body: is empty; send a JSON object');
-  const shape = readShape(tokenizeJson(body), nowSecondsOf(deps));
+  const shape = readShape(tokenizeJson(body), unixSeconds(deps.clock.now()));
   if ('code' in shape) {
     const { code, detail } = shape;
     return code === 'SIGN_BLANK' ? refuseSignature(deps, exchange, code, detail) : refusal(code, detail);
@@ -108,7 +108,7 @@ export async function authenticatePost(
   const { merchant, form } = signer;
   deps.observe.signatureAccepted(merchant.merchantId, form);
 
-  const nowSeconds = nowSecondsOf(deps);
+  const nowSeconds = unixSeconds(deps.clock.now());
   const { seconds } = shape.timestamp;
   if (Math.abs(nowSeconds - seconds) > deps.timestampWindowSeconds) {
     return refusal('TIMESTAMP_EXPIRED', explainExpired(seconds, nowSeconds, deps.timestampWindowSeconds));
@@ -278,8 +278,4 @@ function readShape(document: JsonDocument, nowSeconds: number): Shape | Problem 
   const data = asObject(dataValue);
   if (data === undefined) return { code: 'DATA_BLANK', detail: explainData(dataValue) };
   return { document, sign, timestamp: { literal, seconds }, nonce, data };
-}
-
-function nowSecondsOf({ clock }: Pick<AuthenticateDeps, 'clock'>): number {
-  return Math.floor(clock.now().getTime() / 1000);
 }

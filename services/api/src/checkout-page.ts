@@ -17,6 +17,7 @@ import type { CheckoutOrder } from '@opentill/checkout/view/checkout-order';
 import { renderNotice, renderOrderDocument, type Frame } from '@opentill/checkout/view/render-document';
 import { themeOf, themeStyle } from '@opentill/checkout/view/theme';
 import { page, type Answer } from './answer.ts';
+import { queryOf } from './routes/query.ts';
 
 /** Reason for a page without an order. Each has a heading and advice. */
 export type Notice = Extract<
@@ -123,11 +124,6 @@ const ORDER_ID = /^[\w.-]{1,64}$/;
 function orderIdOf(query: URLSearchParams): string | null {
   const orderId = query.get('orderId');
   return orderId !== null && ORDER_ID.test(orderId) ? orderId : null;
-}
-
-function queryOf({ url = '' }: IncomingMessage): URLSearchParams {
-  const start = url.indexOf('?');
-  return new URLSearchParams(start < 0 ? '' : url.slice(start));
 }
 
 function languageOf(request: IncomingMessage, query: URLSearchParams): Language {

@@ -281,7 +281,7 @@ describe('API documents', () => {
     expect(JSON.parse(answer.text)).toEqual(JSON.parse(JSON.stringify(OPENAPI_DOCUMENT)));
   });
 
-  it('shows every operation and error on a page that loads nothing from elsewhere', async () => {
+  it('shows every operation and error on a page without third-party requests', async () => {
     const answer = await api.request('GET', '/docs');
     expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
     const policy = answer.headers.get('content-security-policy')!;

@@ -150,9 +150,7 @@ function dataOf(
   paidBy: TransferRow | undefined,
 ): string {
   const transfers = listed.map(({ transfer, reason }) => ({ ...transfer, reason }));
-  const unmatched = toUnmatchedTransfers(transfers, (chain, symbol) => {
-    const isOwn = chain === order.chain && symbol === order.symbol;
-    return deps.displayOf(chain).tokenOf(symbol) ?? (isOwn ? order : undefined);
-  });
+  const tokenOf = (chain: Chain, symbol: string) => deps.displayOf(chain).tokenOf(symbol);
+  const unmatched = toUnmatchedTransfers(order, transfers, tokenOf);
   return notifyUnmatchedText({ ...viewOf(deps, order, paidBy, facts.seenHeight), unmatched });
 }

@@ -106,7 +106,7 @@ export function describeCheckoutWallets(under: () => CheckoutUnderTest): void {
       await Promise.all([refused.page.close(), elsewhere.page.close()]);
     });
 
-    it('move nothing while they are asked and after they reject', async () => {
+    it('shift no part of the page during a request or after its rejection', async () => {
       const { ETH_SEPOLIA: eth } = under().gateway.chains;
       const view = await openWith(await under().order('ETH_SEPOLIA'), eth);
       await view.page.setViewportSize({ width: 1280, height: 800 });

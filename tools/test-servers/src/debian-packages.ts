@@ -78,8 +78,8 @@ cd /
 rm -rf "$work"`;
 
 /**
- * Unpacks Debian's packages into the user's cache, once per release of the system. Installs nothing. apt checks the
- * signatures.
+ * Unpacks Debian's packages into the user's cache, once per release of the system. Does not
+ * install them. apt checks the signatures.
  */
 export async function unpackDebianPackages(request: PackageRequest): Promise<UnpackResult> {
   if (!TOOLS.every((file) => existsSync(file))) return { ok: false };

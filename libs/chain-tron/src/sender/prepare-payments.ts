@@ -65,7 +65,7 @@ function isOpen(verdicts: readonly PreparedExpiring[]): boolean {
  * Combines the verdicts of the sources that count:
  *
  * - READY at the highest fee limit, if two sources accept the payment, or the only one does;
- * - otherwise above the cap, if any source says so;
+ * - otherwise FEES_ABOVE_CAP, if a source reports that;
  * - otherwise the obstacle of two sources, or of the only one, or UNCLEAR.
  */
 export function settlePayment(verdicts: readonly PreparedExpiring[]): PreparedExpiring {

@@ -2,7 +2,7 @@ import type { JsonSchema } from '../http/schemas.ts';
 import type { OperatorRole } from './roles.ts';
 import { integer, object, text, type Of, type Properties, type Schema } from './typed-schema.ts';
 
-/** An ACT, and the start of an EXPORT (CSV), is one transaction with its audit entry. The others change nothing. */
+/** An ACT, and the start of an EXPORT (CSV), is one transaction with its audit entry. The other kinds only read. */
 export type RouteKind = 'READ' | 'LIST' | 'ACT' | 'EXPORT';
 
 /** The router, the client and the OpenAPI document are derived from it. */

@@ -1,4 +1,5 @@
 import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { SETTINGS_MERCHANT_ID } from '@opentill/contracts/ops/fields';
 import { networkKindOf } from '@opentill/contracts/network-kind';
 import type { Merchant } from '../merchant-book.ts';
 
@@ -32,7 +33,6 @@ interface DocumentedMerchants {
   candidates(merchantId: string): readonly Pick<Merchant, 'merchantId' | 'token' | 'returnOrigins'>[];
 }
 
-const DEFAULT_MERCHANT = 'default';
 const ASSET = { chain: 'ETH_SEPOLIA', symbol: 'USDT' };
 
 /**
@@ -60,7 +60,7 @@ export function docsFactsOf(source: {
 
 /** An unknown merchant has an empty id. */
 function localFactsOf(merchants: DocumentedMerchants): LocalFacts {
-  const merchant = merchants.candidates(DEFAULT_MERCHANT)[0];
-  if (merchant?.merchantId !== DEFAULT_MERCHANT) return { token: undefined, shopUrl: undefined };
+  const merchant = merchants.candidates(SETTINGS_MERCHANT_ID)[0];
+  if (merchant?.merchantId !== SETTINGS_MERCHANT_ID) return { token: undefined, shopUrl: undefined };
   return { token: merchant.token, shopUrl: merchant.returnOrigins[0] };
 }

@@ -5,14 +5,15 @@ import { RECEIVERS } from './receivers.ts';
 
 const MERCHANT_URL = 'https://pay.example.com/m/my-shop';
 const ORDER_ID = 'order-1001';
-/** Signs the text of the variable `DATA` with the token. */
-const SIGN_DATA = `SIGN=$(printf %s "$DATA" | openssl dgst -sha256 -hmac "$TOKEN" -r | cut -d' ' -f1)`;
+/** Signs the text of a shell variable with the token. */
+const signCommand = (variable: string) =>
+  `SIGN=$(printf %s "$${variable}" | openssl dgst -sha256 -hmac "$TOKEN" -r | cut -d' ' -f1)`;
 
-export const SIGN_ORDER_ID = `SIGN=$(printf %s "$ORDER" | openssl dgst -sha256 -hmac "$TOKEN" -r | cut -d' ' -f1)`;
+export const SIGN_ORDER_ID = signCommand('ORDER');
 
 function createCommand({ chain, symbol }: DocsFacts['asset']): string {
   return `DATA='{"orderId":"'$ORDER'","amount":"25.00","symbol":"${symbol}","chain":"${chain}"}'
-${SIGN_DATA}
+${signCommand('DATA')}
 curl -s "$GATEWAY/v1/order/createCollection" -H 'content-type: application/json' \\
   -d "{\\"sign\\":\\"$SIGN\\",\\"timestamp\\":$(date +%s),\\"nonce\\":\\"$(date +%s%N)\\",\\"data\\":$DATA}"`;
 }
@@ -20,7 +21,7 @@ curl -s "$GATEWAY/v1/order/createCollection" -H 'content-type: application/json'
 const STATUS_COMMAND = `${SIGN_ORDER_ID}
 curl -s "$GATEWAY/v1/order/status/$ORDER?sign=$SIGN"`;
 
-/** The way from nothing to a verified callback, in five steps. */
+/** Five steps to the first verified callback. */
 export function renderStart(facts: DocsFacts): string {
   const { gatewayUrl, asset, local } = facts;
   const base =

@@ -1,18 +1,18 @@
 import { asNumberLexeme, type JsonValue } from '@opentill/contracts/signing/json-value';
 import type { Chain } from '@opentill/domain/chains';
+import { AMOUNT_DIGITS_MAX, AMOUNT_GRAMMAR } from '@opentill/domain/money';
 import { isBlank, oneOf, quote, wrongType } from './describe-value.ts';
 
 // Details for values of `data` that order-fields.ts has rejected.
 
 const AMOUNT_FORM = 'write digits with a point, such as "25.00"';
-const AMOUNT_DIGITS_MAX = 30;
 const NAME_FORM = '1 to 64 letters, digits and _ - . : ~ @';
 const NAME_CHARACTERS_MAX = 64;
 
 export function explainAmount(value: JsonValue | undefined): string {
   const text = typeof value === 'string' ? value : asNumberLexeme(value);
   if (text === undefined || isBlank(value)) return wrongType('amount', value, AMOUNT_FORM);
-  if (/^[0-9]+(?:\.[0-9]+)?$/.test(text)) {
+  if (AMOUNT_GRAMMAR.test(text)) {
     return `amount: has ${text.replace('.', '').length} digits; at most ${AMOUNT_DIGITS_MAX}`;
   }
   if (/[eE]/.test(text)) return `amount: ${quote(text)} has an exponent or letters; ${AMOUNT_FORM}`;

@@ -1,6 +1,7 @@
 import { notifyOrderText, toNotifyOrder } from '@opentill/contracts/format-order';
 import { newEvent, type OutboxEvent } from '@opentill/db/outbox';
 import type { BaseUnits } from '@opentill/domain/money';
+import { unixSeconds } from '@opentill/runtime/clock';
 import type { Asset } from '../asset-book.ts';
 import type { Creation, NewOrder, SpentNonce } from '../store/create-orders.ts';
 import type { OrderRequest } from './create-once.ts';
@@ -45,7 +46,7 @@ export function newOrder(
     confirmationsRequired: asset.confirmationsFor(amount),
     signedDataHash,
     createdAt,
-    expiresAt: new Date((Math.floor(createdAt.getTime() / 1000) + ttlSeconds) * 1000),
+    expiresAt: new Date((unixSeconds(createdAt) + ttlSeconds) * 1000),
   };
 }
 

@@ -14,10 +14,11 @@ import {
 import { toUnmatchedTransfers } from '@opentill/contracts/format-unmatched';
 import { toPayoutTransfer, type PayoutTransaction } from '@opentill/contracts/format-payout';
 import { signPaymentLink } from '@opentill/contracts/signing/verify-signature';
-import { isTestNetwork } from '@opentill/domain/chains';
+import { isTestNetwork, type Chain } from '@opentill/domain/chains';
 import { confirmedNum } from '@opentill/domain/confirmations';
 import { formatAmount, type BaseUnits } from '@opentill/domain/money';
 import { COLLECTION_REASONS } from '@opentill/domain/settle-collection';
+import { unixSeconds } from '@opentill/runtime/clock';
 import type { AssetBook } from '../asset-book.ts';
 import type { Merchant } from '../merchant-book.ts';
 import type { CreatedOrder } from '../store/create-orders.ts';
@@ -75,15 +76,10 @@ export function toOrderStatusAnswer(order: StatusRow, assets: AssetBook): OrderS
   return { status: order.status, unmatched: unmatchedOf(order, assets) };
 }
 
-/** An order keeps the decimals of its token when that is removed from the configuration. */
 function unmatchedOf(order: StatusRow, assets: AssetBook): UnmatchedPayment[] {
-  const own = (chain: string, symbol: string) =>
-    chain === order.chain && symbol === order.symbol ? order : undefined;
   const transfers = order.unmatched.map((one) => ({ ...one, amount: BigInt(one.amount) }));
-  return toUnmatchedTransfers(
-    transfers,
-    (chain, symbol) => assets.tokenOf(chain, symbol) ?? own(chain, symbol),
-  ).map(({ reason, ...shown }) => ({
+  const tokenOf = (chain: Chain, symbol: string) => assets.tokenOf(chain, symbol);
+  return toUnmatchedTransfers(order, transfers, tokenOf).map(({ reason, ...shown }) => ({
     ...shown,
     explorerUrl: assets.explorerUrl(shown.chain, shown.txid),
     reason,
@@ -184,8 +180,4 @@ function payoutTransferOf(
     blockHeight: mined.blockHeight,
     blockTimeSeconds: unixSeconds(mined.blockTime),
   });
-}
-
-function unixSeconds(time: Date): number {
-  return Math.floor(time.getTime() / 1000);
 }

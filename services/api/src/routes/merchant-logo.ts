@@ -4,7 +4,7 @@ import { MERCHANT_LOGO_LIMIT } from '../rate-limits.ts';
 import type { OrderRouteDeps, Route } from './order-routes.ts';
 import { queryOf, singleParameter } from './query.ts';
 
-/** A logo opened as a page of its own runs and loads nothing. */
+/** Prevents scripts and requests of an SVG opened as a document. */
 const LOGO_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 /** The URL in `merchant.logoUrl` contains the version, so it never changes. */
 const VERSION_CACHE = 'public, max-age=31536000, immutable';

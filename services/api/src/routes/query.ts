@@ -1,7 +1,6 @@
-import type { Request } from 'express';
+import type { IncomingMessage } from 'node:http';
 
-export function queryOf(request: Request): URLSearchParams {
-  const { url } = request;
+export function queryOf({ url = '' }: Pick<IncomingMessage, 'url'>): URLSearchParams {
   const mark = url.indexOf('?');
   return new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1));
 }

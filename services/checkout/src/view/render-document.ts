@@ -1,6 +1,6 @@
 import type { Say } from '../texts/create-say.ts';
 import { LANGUAGE_VALUES, LANGUAGES, type Language } from '../texts/languages.ts';
-import { stateOf, type CheckoutOrder, type CheckoutState } from './checkout-order.ts';
+import { isOpen, stateOf, type CheckoutOrder, type CheckoutState } from './checkout-order.ts';
 import { markup, type Html } from './html.ts';
 import { ICONS, seal } from './icons.ts';
 import { renderOrder } from './render-order.ts';
@@ -49,8 +49,7 @@ export function renderOrderDocument(
   const around = { ...defaultPageContext(order.serverTime), pageUrl, host: hostOf(baseUrl), shopName };
   const title = titleOf(order, stateOf(order, order.serverTime), say);
   const main = renderOrder(order, around, say);
-  const reload = ['INIT', 'PENDING', 'PENDING_CONFIRMATION'].includes(order.status);
-  const head = markup`${reload && markup`<noscript><meta http-equiv="refresh" content="${RELOAD_SECONDS}" /></noscript>`}`;
+  const head = markup`${isOpen(order) && markup`<noscript><meta http-equiv="refresh" content="${RELOAD_SECONDS}" /></noscript>`}`;
   const brand = brandOf(order, data);
   return renderDocument(frame, { title, head, main, data, query, brand });
 }

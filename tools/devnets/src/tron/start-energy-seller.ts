@@ -168,7 +168,7 @@ interface Wish {
   readonly durationSec?: number;
 }
 
-/** `nothing` leaves the connection open without a response. */
+/** `'nothing'`: the connection stays open without a response. */
 type Answer = { readonly status: number; readonly body: object } | 'nothing';
 
 function success(data: object): Answer {
