@@ -3,7 +3,7 @@ import { expectTruth } from '@opentill/testkit/truth-run';
 import { NODE_FAULTS } from './byzantine-nodes.ts';
 import { runTruth, type TruthFindings, type TruthPlan } from './truth-run.ts';
 
-const TEST_TIMEOUT_MS = 300_000;
+const TEST_TIMEOUT_MS = 1_200_000;
 const LONG = { blocks: 120, sources: 2 } as const;
 const KINDS = [
   'coin',

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { expectTruth } from '@opentill/testkit/truth-run';
 import { FAULTS, runTruth, SOLID_LAG, type TruthFindings, type TruthPlan } from './truth-run.ts';
 
-const TEST_TIMEOUT_MS = 300_000;
+const TEST_TIMEOUT_MS = 1_200_000;
 const LONG = { blocks: 120, reorgs: 12, sources: 2 } as const;
 const KINDS = [
   'transfer',
