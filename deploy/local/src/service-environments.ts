@@ -1,3 +1,4 @@
+import { changeServerUrl } from '@opentill/contracts/server-url';
 import { roleUrl } from '@opentill/db/roles';
 import type { ServiceSchema } from '@opentill/db/service-schema';
 import { brokerUser } from '@opentill/messaging/write-broker-users';
@@ -155,8 +156,8 @@ function databaseUrl(source: EnvironmentSource, schema: ServiceSchema): string {
 }
 
 function brokerUserUrl(source: EnvironmentSource, service: BrokerService): string {
-  const url = new URL(source.amqpUrl);
-  url.username = brokerUser(service);
-  url.password = source.secrets.brokerPasswords[service];
-  return url.href;
+  return changeServerUrl(source.amqpUrl, (url) => {
+    url.username = brokerUser(service);
+    url.password = source.secrets.brokerPasswords[service];
+  });
 }

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { changeServerUrl } from '@opentill/contracts/server-url';
 import { devAccount } from '@opentill/devnets/evm/accounts';
 import type { MerchantSettings } from './gateway-options.ts';
 import { APPROVAL_ABOVE } from './prepare-policy.ts';
@@ -114,7 +115,7 @@ function createCommand(
 }
 
 export function withoutPassword(url: string): string {
-  const parsed = new URL(url);
-  if (parsed.password !== '') parsed.password = '***';
-  return parsed.toString();
+  return changeServerUrl(url, (parsed) => {
+    if (parsed.password !== '') parsed.password = '***';
+  });
 }

@@ -28,6 +28,19 @@ describe('environmentOf', () => {
     });
   });
 
+  test('gives a service its own user in lists of hosts', () => {
+    const lists = {
+      DATABASE_URL: 'postgres://db1:5432,db2:5432/opentill?target_session_attrs=read-write',
+      AMQP_URL: 'amqp://mq1,mq2,mq3/shop',
+    };
+    expect(environmentOf('ops', { ...shared, ...lists })).toMatchObject({
+      DATABASE_URL: lists.DATABASE_URL.replace('//', '//opentill_ops@'),
+      AMQP_URL: lists.AMQP_URL.replace('//', '//opentill-ops@'),
+    });
+    const withUser = { ...shared, AMQP_URL: 'amqp://me@mq1,mq2/shop' };
+    expect(() => environmentOf('ops', withUser)).toThrow('AMQP_URL names a user');
+  });
+
   test("gives only the signer the passphrase, and not the key of merchants' secrets", () => {
     const signer = environmentOf('payout-signer', shared);
     expect(signer).toMatchObject({ PASSPHRASE_FILE: '/run/secrets/keystore_passphrase' });

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { changeServerUrl, urlPerHost } from '@opentill/contracts/server-url';
 import { serviceRole, type ServiceSchema } from '@opentill/db/service-schema';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { brokerUser } from '@opentill/messaging/write-broker-users';
@@ -87,15 +88,16 @@ export function environmentOf(service: SmallService, env: Environment): Environm
 
 /** The service's schema rejects missing and invalid URLs. */
 function withUser(name: string, text: string | undefined, user: string): Environment {
-  if (text === undefined || !URL.canParse(text)) return {};
-  const url = new URL(text);
-  if (url.username !== '' || url.password !== '') {
-    throw new GatewayError<ConfigErrorCode>(
-      'CONFIG_INVALID',
-      `configuration: ${name} names a user, but each service has its own. Remove the user, or set a URL per service`,
-      { retryable: false, context: { problems: [`${name} names a user`] } },
-    );
-  }
-  url.username = user;
-  return { [name]: url.href };
+  if (text === undefined || !urlPerHost(text).every((url) => URL.canParse(url))) return {};
+  const change = (url: URL): void => {
+    if (url.username !== '' || url.password !== '') {
+      throw new GatewayError<ConfigErrorCode>(
+        'CONFIG_INVALID',
+        `configuration: ${name} names a user, but each service has its own. Remove the user, or set a URL per service`,
+        { retryable: false, context: { problems: [`${name} names a user`] } },
+      );
+    }
+    url.username = user;
+  };
+  return { [name]: changeServerUrl(text, change) };
 }

@@ -139,6 +139,18 @@ describe('readConfig', () => {
     expect(readConfig(schema, { ...env, DATABASE_PASSWORD: '' })).toMatchObject({ DATABASE_URL });
   });
 
+  test('accepts a list of hosts and adds the password to it', () => {
+    const hosts = { type: 'string', pattern: '^postgres://' } as const;
+    const list: ConfigSchema = { properties: { DATABASE_URL: hosts } };
+    const DATABASE_URL = 'postgres://me@one:5432,two:5433/db?target_session_attrs=read-write';
+    expect(readConfig(list, { DATABASE_URL, DATABASE_PASSWORD: 'p@ss' })).toEqual({
+      DATABASE_URL: DATABASE_URL.replace('me@', 'me:p%40ss@'),
+    });
+    expect(problemsOf({ ...good, DATABASE_URL: 'postgres://me:hunter2@one,,two/db' })).toEqual([
+      'DATABASE_URL has no host at place 2 of its list',
+    ]);
+  });
+
   test('rejects a password without a user, a second one, and an unreadable one', () => {
     const DATABASE_PASSWORD = 'hunter2';
     expect(problemsOf({ ...good, DATABASE_URL: 'postgres://a:b@db/c', DATABASE_PASSWORD })).toEqual([

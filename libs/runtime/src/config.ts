@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import ajvFormats from 'ajv-formats';
+import { changeServerUrl, findServerUrlProblem, urlPerHost } from '@opentill/contracts/server-url';
 import { GatewayError } from '@opentill/domain/gateway-error';
 
 export type ConfigErrorCode =
@@ -73,6 +74,8 @@ function readValue(
   env: Environment,
 ): string | undefined {
   const text = readText(name, variable, schema, env);
+  const problem = text === undefined ? undefined : findServerUrlProblem(text);
+  if (problem !== undefined) throw new Error(problem);
   const passwordVariable = name.replace(/_URL$/, '_PASSWORD');
   if (passwordVariable === name || passwordVariable in schema.properties || text === undefined) return text;
   let password: string | undefined;
@@ -87,13 +90,13 @@ function readValue(
 }
 
 function withPassword(text: string, password: string, passwordVariable: string): string {
-  if (!URL.canParse(text)) return text; // the schema rejects it
-  const url = new URL(text);
-  if (url.password !== '')
-    throw new Error(`contains a password and ${passwordVariable} sets another: remove one of them`);
-  if (url.username === '') throw new Error(`needs a user name for the password in ${passwordVariable}`);
-  url.password = encodeURIComponent(password);
-  return url.href;
+  if (!urlPerHost(text).every((url) => URL.canParse(url))) return text; // the schema rejects it
+  return changeServerUrl(text, (url) => {
+    if (url.password !== '')
+      throw new Error(`contains a password and ${passwordVariable} sets another: remove one of them`);
+    if (url.username === '') throw new Error(`needs a user name for the password in ${passwordVariable}`);
+    url.password = encodeURIComponent(password);
+  });
 }
 
 function readText(

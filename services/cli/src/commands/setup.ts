@@ -1,5 +1,6 @@
 import { SETTINGS_MERCHANT_ID } from '@opentill/contracts/ops/fields';
 import { networkKindOf } from '@opentill/contracts/network-kind';
+import { urlPerHost } from '@opentill/contracts/server-url';
 import { migrate } from '@opentill/db/migrate';
 import { requireMerchantToken } from '@opentill/db/merchants';
 import { setRolePasswords } from '@opentill/db/roles';
@@ -83,7 +84,8 @@ function readBrokerPasswords(settings: SetupEnvironment): Partial<Record<Service
 
 /** Returns `/` unless the URL names another (the path `/` names it too). */
 function virtualHostOf(amqpUrl: string | undefined): string {
-  const path = amqpUrl === undefined ? '' : new URL(amqpUrl).pathname.slice(1);
+  const [url] = amqpUrl === undefined ? [] : urlPerHost(amqpUrl);
+  const path = url === undefined ? '' : new URL(url).pathname.slice(1);
   return path === '' ? '/' : decodeURIComponent(path);
 }
 
