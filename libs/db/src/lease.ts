@@ -6,10 +6,14 @@ import type { ServiceSchema } from './service-schema.ts';
 /** Another holder took the lease; do not write under it. Retryable. */
 export type LeaseErrorCode = 'LEASE_LOST';
 
-/** `fencingToken` grows with every change of holder and never repeats for a name. */
+/**
+ * `fencingToken` grows with every change of holder. It repeats for a name only if a failover lost the last change;
+ * then `holder` distinguishes the two leases.
+ */
 export interface Lease {
   readonly name: string;
   readonly fencingToken: number;
+  readonly holder: string;
 }
 
 export interface LeaseOptions {
@@ -54,7 +58,7 @@ export function keepLease(options: LeaseOptions): LeaseKeeper {
     const row = rows[0];
     if (row === undefined) return undefined;
     logger?.info('lease taken', { schema, lease: name, holder, fencingToken: row.fencing_token });
-    return { name, fencingToken: row.fencing_token };
+    return { name, fencingToken: row.fencing_token, holder };
   }
 
   async function renew(): Promise<boolean> {
@@ -62,7 +66,7 @@ export function keepLease(options: LeaseOptions): LeaseKeeper {
     if (lease === undefined) return false;
     const { rows } = await sql`
       update ${table} set expires_at = ${end}
-      where name = ${name} and fencing_token = ${lease.fencingToken} and expires_at > now()
+      where name = ${name} and fencing_token = ${lease.fencingToken} and holder = ${holder} and expires_at > now()
       returning name`.execute(db);
     if (rows.length > 0) return true;
     logger?.info('lease lost', { schema, lease: name, holder, fencingToken: lease.fencingToken });
@@ -83,7 +87,8 @@ export function keepLease(options: LeaseOptions): LeaseKeeper {
       if (lease === undefined) return;
       await sql`
         update ${table} set expires_at = now()
-        where name = ${name} and fencing_token = ${lease.fencingToken} and expires_at > now()`.execute(db);
+        where name = ${name} and fencing_token = ${lease.fencingToken} and holder = ${holder}
+          and expires_at > now()`.execute(db);
     },
     current: () => held,
   };
@@ -102,7 +107,7 @@ export async function assertLease(tx: Tx, schema: ServiceSchema, lease: Lease): 
       set_config('idle_in_transaction_session_timeout', ${String(IDLE_UNDER_LEASE_MS)}::text, true)
     from ${sql.table(`${schema}.lease`)} where name = ${lease.name} for share`.execute(tx);
   const row = rows[0];
-  if (row?.fencing_token === lease.fencingToken) return;
+  if (row?.fencing_token === lease.fencingToken && row.holder === lease.holder) return;
   throw new GatewayError<LeaseErrorCode>('LEASE_LOST', `the lease ${lease.name} has another holder`, {
     retryable: true,
     context: { lease: lease.name, fencingToken: lease.fencingToken, ...(row && { takenBy: row.holder }) },

@@ -45,14 +45,14 @@ const lost = { code: 'LEASE_LOST', retryable: true };
 describe('lease', () => {
   test('a lease has one holder until it is released', async () => {
     const [a, b] = [keeper(one, 'a'), keeper(two, 'b')];
-    expect(await a.acquire()).toEqual({ name: 'chain/ETH', fencingToken: 1 });
+    expect(await a.acquire()).toEqual({ name: 'chain/ETH', fencingToken: 1, holder: 'a' });
     expect(await b.acquire()).toBeUndefined();
     expect(b.current()).toBeUndefined();
     expect(await a.renew()).toBe(true);
-    expect(await a.acquire()).toEqual({ name: 'chain/ETH', fencingToken: 1 });
+    expect(await a.acquire()).toEqual({ name: 'chain/ETH', fencingToken: 1, holder: 'a' });
     await a.release();
     expect(a.current()).toBeUndefined();
-    expect(await b.acquire()).toEqual({ name: 'chain/ETH', fencingToken: 2 });
+    expect(await b.acquire()).toEqual({ name: 'chain/ETH', fencingToken: 2, holder: 'b' });
     expect(await a.renew()).toBe(false);
     expect(await a.acquire()).toBeUndefined();
   });
@@ -114,7 +114,9 @@ describe('lease', () => {
   });
 
   test('a lease without a row is lost, and lease rows cannot be deleted', async () => {
-    await expect(write(one, { name: 'chain/NONE', fencingToken: 1 })).rejects.toMatchObject(lost);
+    await expect(write(one, { name: 'chain/NONE', fencingToken: 1, holder: 'a' })).rejects.toMatchObject(
+      lost,
+    );
     await keeper(one, 'a').acquire();
     await expect(sql`delete from scanner_evm.lease`.execute(one.kysely)).rejects.toMatchObject({
       code: 'DATABASE_CONSTRAINT',
@@ -174,20 +176,35 @@ describe('takeovers', () => {
     expect(holders.size).toBeGreaterThan(50);
   });
 
+  test('a token that repeats after a lost change does not fence in its first holder', async () => {
+    const a = keeper(one, 'a');
+    const before = await a.acquire();
+    // A failover lost the change to `a`; the new primary gave the same token to `b`.
+    await sql`update scanner_evm.lease set holder = 'b'`.execute(admin.kysely);
+    expect(before?.fencingToken).toBe(1);
+    await expect(write(one, before!)).rejects.toMatchObject(lost);
+    expect(await a.renew()).toBe(false);
+    await write(two, { name: 'chain/ETH', fencingToken: 1, holder: 'b' });
+  });
+
   test('one of many concurrent requests gets the lease', async () => {
     const asked = await Promise.all(
       Array.from({ length: 20 }, (_, n) =>
         keeper(n % 2 === 0 ? one : two, `k${n}`, 60_000, 'chain/BSC').acquire(),
       ),
     );
-    expect(asked.filter((lease) => lease !== undefined)).toEqual([{ name: 'chain/BSC', fencingToken: 1 }]);
+    expect(asked.filter((lease) => lease !== undefined)).toMatchObject([
+      { name: 'chain/BSC', fencingToken: 1 },
+    ]);
     await expire();
     const again = await Promise.all(
       Array.from({ length: 20 }, (_, n) =>
         keeper(n % 2 === 0 ? one : two, `k${n}`, 60_000, 'chain/BSC').acquire(),
       ),
     );
-    expect(again.filter((lease) => lease !== undefined)).toEqual([{ name: 'chain/BSC', fencingToken: 2 }]);
+    expect(again.filter((lease) => lease !== undefined)).toMatchObject([
+      { name: 'chain/BSC', fencingToken: 2 },
+    ]);
   });
 
   test('the write of a holder that was paused past its lease is refused', async () => {

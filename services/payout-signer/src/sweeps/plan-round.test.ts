@@ -25,7 +25,7 @@ test('writes no row in a round while the clocks differ', async () => {
     observe: { stepped: () => undefined },
     onMovement: () => undefined,
   } as unknown as PlannerDeps;
-  const lease: Lease = { name: 'sweeps/TRON_TEST', fencingToken: 1 };
+  const lease: Lease = { name: 'sweeps/TRON_TEST', fencingToken: 1, holder: 'test' };
   const round = () => planRound(deps, { after: undefined }, lease, new AbortController().signal);
   await expect(round()).rejects.toMatchObject({ code: 'CLOCKS_DIFFER', message: 'the database is ahead' });
   expect(written).toEqual([]);

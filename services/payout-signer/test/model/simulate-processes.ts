@@ -105,7 +105,7 @@ export function simulateProcesses<Kind extends string, T extends CommonTables>(
     const pass = newPass();
     while (!isAtRest() && passes < passesMax && tables.token === fencingToken) {
       passes += 1;
-      await pass({ name: 'wallet', fencingToken }, NEVER).catch((error: unknown) => {
+      await pass({ name: 'wallet', fencingToken, holder: 'model' }, NEVER).catch((error: unknown) => {
         if (error instanceof Crash || (error as { code?: string }).code !== 'LEASE_LOST') throw error;
       });
       passTime();

@@ -134,7 +134,7 @@ test('refills by a sweep planned before the wallet was emptied, at the current p
 async function planOnce(): Promise<void> {
   const { signer, admin } = world;
   const { network } = signer;
-  const lease = { name: 'sweeps/once', fencingToken: 1 };
+  const lease = { name: 'sweeps/once', fencingToken: 1, holder: 'test' };
   await sql`insert into signer.lease (name, holder, fencing_token, expires_at)
     values (${lease.name}, 'test', 1, now() + interval '1 hour')`.execute(admin);
   const db = openDatabase({ url: signer.database.url('signer'), applicationName: 'planner', poolMax: 2 });

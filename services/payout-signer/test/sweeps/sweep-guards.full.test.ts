@@ -51,7 +51,7 @@ async function startPlanner(name: string) {
       planRound(
         deps,
         { after: undefined },
-        { name: `sweeps/${name}`, fencingToken: 1 },
+        { name: `sweeps/${name}`, fencingToken: 1, holder: name },
         new AbortController().signal,
       ),
     close: () => db.close(),
