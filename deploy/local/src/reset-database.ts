@@ -1,4 +1,4 @@
-import pg from 'pg';
+import { connectToPrimary } from '@opentill/db/find-primary';
 import { SERVICE_SCHEMAS } from '@opentill/db/service-schema';
 import { GatewayError } from '@opentill/domain/gateway-error';
 
@@ -9,9 +9,7 @@ const MARK = 'opentill local profile: emptied at every start';
 
 /** Empties only a database that is empty or marked by an earlier local run. Throws DATABASE_NOT_OURS. */
 export async function resetGivenDatabase(url: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url, application_name: 'opentill-local' });
-  client.on('error', () => undefined); // the current query rejects
-  await client.connect();
+  const client = await connectToPrimary({ connectionString: url, application_name: 'opentill-local' });
   try {
     const { rows } = await client.query<{ name: string; mark: string | null; tables: number }>(`
       select quote_ident(current_database()) as name,

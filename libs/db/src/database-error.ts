@@ -28,8 +28,8 @@ interface PgFields {
 const NETWORK_CODES = /^(ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|ENOTFOUND|EAI_|EADDR|ERR_SOCKET|ERR_STREAM|ENOENT)/;
 /** Errors of pg without a code when the connection or the pool failed. */
 const DRIVER_MESSAGES =
-  /Connection terminated|Query read timeout|timeout exceeded when trying to connect|Client has encountered a connection error|not queryable|Client was closed|Cannot use a pool after calling end|connection has been discarded/;
-/** 57P0x shutdown, 57014 statement timeout, 25P03/25P04/57P05 idle timeouts. */
+  /Connection terminated|Query read timeout|timeout exceeded when trying to connect|timeout expired|Client has encountered a connection error|not queryable|Client was closed|Cannot use a pool after calling end|connection has been discarded/;
+/** 57P0x shutdown, 57014 statement timeout, 25P03/25P04/57P05 idle timeouts, 25006 read-only. */
 const UNAVAILABLE_STATES = new Set([
   '57P01',
   '57P02',
@@ -91,11 +91,19 @@ export function isPlanOutdated(error: unknown): boolean {
   return sqlStateOf(error) === '0A000' && /cached plan must not change/.test((error as Error).message);
 }
 
+/** The server became a standby, or was made read-only. */
+const READ_ONLY = '25006';
+
 export function breaksConnection(error: unknown): boolean {
   const sqlState = sqlStateOf(error);
-  if (isPlanOutdated(error) || MIXED_UP_STATES.has(sqlState ?? '')) return true;
+  if (sqlState === READ_ONLY || isPlanOutdated(error) || MIXED_UP_STATES.has(sqlState ?? '')) return true;
   if (sqlState === undefined) return codeOf(error, sqlState) === 'DATABASE_UNAVAILABLE';
   return (error as PgFields).severity === 'FATAL' || sqlState.startsWith('08');
+}
+
+/** All connections were in use for the time limit: the server need not be lost. */
+export function isPoolExhausted(error: unknown): boolean {
+  return error instanceof Error && error.message === 'timeout exceeded when trying to connect';
 }
 
 /** False if the database rejected a statement. */

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import {
   Kysely,
   PostgresDialect,
@@ -6,13 +7,10 @@ import {
   type Transaction,
 } from 'kysely';
 import pg from 'pg';
-import { GatewayError } from '@opentill/domain/gateway-error';
-import {
-  breaksConnection,
-  isPlanOutdated,
-  translateDatabaseError,
-  type DatabaseErrorCode,
-} from './database-error.ts';
+import { guardClient } from './guard-client.ts';
+import { isDatabaseUnavailable, isPoolExhausted, translateDatabaseError } from './database-error.ts';
+import { keepPrimary, type PrimaryKeeper, type PrimaryNews } from './primary-keeper.ts';
+import { createStatementNames, UNPREPARED, type StatementNames } from './statement-names.ts';
 import type { Tables } from './tables.ts';
 import { valueParsers } from './value-parsers.ts';
 
@@ -22,6 +20,7 @@ export type Db = Kysely<Tables>;
 export type Tx = Transaction<Tables>;
 
 export interface DatabaseOptions {
+  /** May name several hosts: `postgres://user@one:5432,two:5432/database`. Connections go to the primary. */
   readonly url: string;
   readonly applicationName: string;
   /** Default 10. */
@@ -38,6 +37,10 @@ export interface DatabaseOptions {
    */
   readonly prepareStatements?: boolean;
   readonly onConnectionLost?: (error: Error) => void;
+  /** Another host became the primary, or two accept writes. Only if `url` names several hosts. */
+  readonly onPrimary?: (news: PrimaryNews) => void;
+  /** Pause between searches for a newer primary, if `url` names several hosts. Default 15 000. */
+  readonly primaryWatchMs?: number;
   /** For tests that end a process between two statements. */
   readonly wrapPool?: (pool: PostgresPool) => PostgresPool;
 }
@@ -58,24 +61,35 @@ const BREAK_OFF_MS = 500;
 /** Does not connect yet. Every error is a GatewayError with a DatabaseErrorCode. */
 export function openDatabase(options: DatabaseOptions): Database {
   const statementTimeoutMs = options.statementTimeoutMs ?? 10_000;
+  const connectTimeoutMs = options.connectTimeoutMs ?? 5_000;
+  const clients = new Set<pg.PoolClient>();
+  const primary = keepPrimary({
+    url: options.url,
+    applicationName: options.applicationName,
+    limitMs: connectTimeoutMs,
+    watchMs: options.primaryWatchMs ?? 15_000,
+    onPrimary: options.onPrimary,
+    onNewTimeline: () => endSuperseded(clients, primary),
+  });
   const pool = new pg.Pool({
     connectionString: options.url,
+    onConnect: primary.verify as (client: pg.ClientBase) => void, // awaited, although pg's type does not say so
     application_name: options.applicationName,
     max: options.poolMax ?? 10,
     statement_timeout: statementTimeoutMs,
     query_timeout: statementTimeoutMs + QUERY_TIMEOUT_MARGIN_MS,
     idle_in_transaction_session_timeout: options.idleInTransactionTimeoutMs ?? 15_000,
-    connectionTimeoutMillis: options.connectTimeoutMs ?? 5_000,
+    connectionTimeoutMillis: connectTimeoutMs,
     idleTimeoutMillis: 30_000,
     keepAlive: true,
     types: valueParsers,
   });
   // Without a listener, the loss of an idle connection would end the process.
   pool.on('error', (error) => options.onConnectionLost?.(error));
-  const clients = new Set<pg.PoolClient>();
   pool.on('connect', (client) => clients.add(client));
   pool.on('remove', (client) => clients.delete(client));
-  const guarded = guardPool(pool, options.prepareStatements === true ? createStatementNames() : UNPREPARED);
+  const names = options.prepareStatements === true ? createStatementNames() : UNPREPARED;
+  const guarded = guardPool(pool, primary, names);
   const kysely: Db = new Kysely<Tables>({
     dialect: new PostgresDialect({ pool: options.wrapPool?.(guarded) ?? guarded }),
   });
@@ -85,6 +99,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     pool,
     stats: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     async close(limitMs) {
+      primary.stop();
       closing ??= pool.end();
       if (limitMs === undefined) return closing;
       if (await endsWithin(closing, limitMs)) return;
@@ -101,81 +116,40 @@ async function endsWithin(work: Promise<void>, ms: number): Promise<boolean> {
   return Promise.race([work.then(() => true), late]).finally(() => clearTimeout(timer));
 }
 
-interface StatementNames {
-  /** The same on every connection; undefined for statements that are not prepared. */
-  of(text: string): string | undefined;
-  /** Gives all statements new names, because prepared ones are invalid on every connection. */
-  renew(): void;
+/** Destroys their sockets: an old primary may not answer. */
+function endSuperseded(clients: ReadonlySet<pg.PoolClient>, primary: PrimaryKeeper): void {
+  for (const client of clients) {
+    if (!primary.isSuperseded(client)) continue;
+    const { stream } = (client as unknown as { readonly connection: { readonly stream: Socket } }).connection;
+    stream.destroy();
+  }
 }
 
-const CONTROL_STATEMENT = /^(begin|start|commit|rollback|savepoint|release)\b/i;
-/** More texts are not prepared: ever-changing statements gain no time by it. */
-const PREPARED_TEXTS_MAX = 200;
-const UNPREPARED: StatementNames = { of: () => undefined, renew: () => undefined };
-
-function createStatementNames(): StatementNames {
-  const names = new Map<string, string>();
-  let generation = 0;
-  return {
-    of(text) {
-      const known = names.get(text);
-      if (known !== undefined || names.size >= PREPARED_TEXTS_MAX || CONTROL_STATEMENT.test(text))
-        return known;
-      const name = `s${generation}_${names.size}`;
-      names.set(text, name);
-      return name;
-    },
-    renew() {
-      generation += 1;
-      names.clear();
-    },
-  };
-}
-
-function guardPool(pool: pg.Pool, names: StatementNames): PostgresPool {
+function guardPool(pool: pg.Pool, primary: PrimaryKeeper, names: StatementNames): PostgresPool {
   const guarded = new WeakMap<pg.PoolClient, PostgresPoolClient>();
+
+  /** The known primary may have ended just now; then the second try searches. */
+  async function connect(triesLeft: number): Promise<pg.PoolClient> {
+    pool.options.connectionString = await primary.find();
+    try {
+      return await pool.connect();
+    } catch (error) {
+      const translated = translateDatabaseError(error);
+      if (isPoolExhausted(error) || primary.isAlone || !isDatabaseUnavailable(translated)) throw translated;
+      primary.lost();
+      if (triesLeft === 0) throw translated;
+    }
+    return connect(triesLeft - 1);
+  }
+
   return {
     options: pool.options,
     end: () => pool.end(),
     async connect() {
-      const client = await pool.connect().catch((error: unknown) => {
-        throw translateDatabaseError(error);
-      });
-      const known = guarded.get(client) ?? guardClient(client, names);
+      const client = await connect(1);
+      const known = guarded.get(client) ?? guardClient(client, primary, names);
       guarded.set(client, known);
       return known;
     },
-  };
-}
-
-/** Translates errors. After a fatal one it rejects further queries and discards the connection. */
-function guardClient(client: pg.PoolClient, names: StatementNames): PostgresPoolClient {
-  let broken: unknown;
-  // The pool listens only while the connection is idle. This catches a loss between two queries of a transaction.
-  client.on('error', (error) => (broken ??= error));
-
-  async function query(text: string, values: readonly unknown[]): Promise<pg.QueryResult> {
-    if (broken !== undefined) {
-      // Postgres rolls back when the session ends, so the rollback succeeds and the original error is reported.
-      if (text === 'rollback') return { command: 'ROLLBACK', rowCount: 0, rows: [], fields: [], oid: 0 };
-      throw new GatewayError<DatabaseErrorCode>('DATABASE_UNAVAILABLE', 'the connection was lost', {
-        retryable: true,
-        cause: broken,
-      });
-    }
-    const name = names.of(text);
-    try {
-      return await client.query({ text, values: [...values], ...(name === undefined ? {} : { name }) });
-    } catch (error) {
-      // Only once per change: another connection may still fail with the old name.
-      if (isPlanOutdated(error) && name !== undefined && name === names.of(text)) names.renew();
-      if (breaksConnection(error)) broken = error;
-      throw translateDatabaseError(error);
-    }
-  }
-
-  return {
-    query: query as unknown as PostgresPoolClient['query'], // without the cursor overload, which is unused
-    release: (discard?: boolean) => client.release(broken !== undefined || discard === true),
   };
 }

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import pg from 'pg';
+import type pg from 'pg';
 import { CHAINS } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { translateDatabaseError } from './database-error.ts';
+import { connectToPrimary } from './find-primary.ts';
 import { isBeforeRelease, MIGRATIONS, type Migration } from './migrations.ts';
 import { restrictDatabase } from './roles.ts';
 
@@ -42,15 +43,13 @@ export function checksum({ sql }: Migration): string {
  */
 export async function migrate(adminUrl: string, options: MigrateOptions = {}): Promise<readonly string[]> {
   const { migrations = MIGRATIONS, waitMs = 60_000 } = options;
-  const client = new pg.Client({
+  const client = await connectToPrimary({
     connectionString: adminUrl,
     application_name: 'opentill-migrate',
     connectionTimeoutMillis: 10_000,
     lock_timeout: lockTimeoutMs(waitMs),
   });
-  client.on('error', () => undefined); // the running query rejects
   try {
-    await client.connect();
     await client.query('set search_path = public, pg_temp');
     await untilNoConflict(waitMs, () => lockOutMigrators(client));
     const applied = await applyMissing(client, migrations, waitMs);

@@ -1,6 +1,8 @@
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto';
-import pg from 'pg';
+import type pg from 'pg';
+import { changeServerUrl } from '@opentill/contracts/server-url';
 import { translateDatabaseError } from './database-error.ts';
+import { connectToPrimary } from './find-primary.ts';
 import { SERVICE_SCHEMAS, serviceRole, type ServiceSchema } from './service-schema.ts';
 
 const SCRAM_ITERATIONS = 4096;
@@ -19,10 +21,8 @@ export async function setRolePasswords(
   adminUrl: string,
   passwords: Readonly<Partial<Record<ServiceSchema, string>>>,
 ): Promise<void> {
-  const client = new pg.Client({ connectionString: adminUrl, application_name: 'opentill-setup' });
-  client.on('error', () => undefined); // the running query rejects
+  const client = await connectToPrimary({ connectionString: adminUrl, application_name: 'opentill-setup' });
   try {
-    await client.connect();
     for (const schema of SERVICE_SCHEMAS) {
       const password = passwords[schema];
       if (password === undefined) continue;
@@ -37,10 +37,10 @@ export async function setRolePasswords(
 }
 
 export function roleUrl(adminUrl: string, schema: ServiceSchema, password?: string): string {
-  const url = new URL(adminUrl);
-  url.username = serviceRole(schema);
-  url.password = password === undefined ? '' : encodeURIComponent(password);
-  return url.toString();
+  return changeServerUrl(adminUrl, (url) => {
+    url.username = serviceRole(schema);
+    url.password = password === undefined ? '' : encodeURIComponent(password);
+  });
 }
 
 /**

@@ -141,6 +141,67 @@ describe('errors', () => {
   });
 });
 
+describe('several hosts', () => {
+  const withDeadHost = (url: string): string => url.replace('127.0.0.1:', '127.0.0.1:1,127.0.0.1:');
+
+  test('connects to the host that accepts writes and reports it', async () => {
+    const news: unknown[] = [];
+    const database = open({
+      url: withDeadHost(testDatabase.url('tracker')),
+      onPrimary: (primary) => news.push(primary),
+    });
+    expect(await Promise.all([one(database), one(database), one(database)])).toEqual([1, 1, 1]);
+    const { port } = new URL(testDatabase.url('tracker'));
+    expect(news).toEqual([{ host: `127.0.0.1:${port}`, timeline: expect.any(Number), conflicts: [] }]);
+    await terminate(await pidOf(database));
+    await waitUntil('connected again', async () => (await one(database)) === 1);
+    expect(news).toHaveLength(1);
+  });
+
+  test('names every host when none accepts writes within the limit', async () => {
+    const database = open({ url: 'postgres://x:secret@127.0.0.1:1,127.0.0.1:2/none', connectTimeoutMs: 200 });
+    const error: unknown = await one(database).catch((reason: unknown) => reason);
+    expect(error).toMatchObject(unavailable);
+    expect(String(error)).toMatch(/127.0.0.1:1: .*ECONNREFUSED.*; 127.0.0.1:2: .*ECONNREFUSED/);
+    expect(String(error)).not.toContain('secret');
+  });
+});
+
+describe('a server that becomes read-only', () => {
+  const write = (database: Database) =>
+    sql`insert into tracker.inbox (consumer, event_id) values ('x', gen_random_uuid())`.execute(
+      database.kysely,
+    );
+
+  test('refuses new connections and says why', async () => {
+    const name = new URL(testDatabase.adminUrl).pathname.slice(1);
+    const setting = sql.raw(
+      `alter role opentill_tracker in database ${name} set default_transaction_read_only`,
+    );
+    await sql`${setting} = on`.execute(admin.kysely);
+    try {
+      const error: unknown = await write(open()).catch((reason: unknown) => reason);
+      expect(error).toMatchObject({
+        ...unavailable,
+        message: expect.stringMatching(/refused: it is read-only/),
+      });
+    } finally {
+      await sql`alter role opentill_tracker in database ${sql.raw(name)} reset default_transaction_read_only`.execute(
+        admin.kysely,
+      );
+    }
+  });
+
+  test('drops a connection that became read-only', async () => {
+    const database = open({ poolMax: 1 });
+    await sql`set default_transaction_read_only = on`.execute(database.kysely);
+    const pid = await pidOf(database);
+    await expect(write(database)).rejects.toMatchObject({ ...unavailable, context: { sqlState: '25006' } });
+    await write(database);
+    expect(await pidOf(database)).not.toBe(pid);
+  });
+});
+
 describe('connections that break', () => {
   test('Postgres cancels a statement that takes too long and keeps the connection', async () => {
     const database = open({ statementTimeoutMs: 500, poolMax: 1 });

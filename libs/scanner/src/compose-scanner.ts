@@ -40,6 +40,7 @@ export function composeFamilyScanner({ service, family, schema, createApp }: Sca
         applicationName: `${service} ${instanceId}`,
         poolMax: config.databasePoolMax,
         onConnectionLost: (error) => logger.warn('database connection lost', { error }),
+        onPrimary: (news) => logger.warn('database primary', { ...news }),
       });
       onStop(() => database.close(STOP_LIMITS_MS.database));
       const broker = connectBroker({ url: config.amqpUrl, logger, name: `${service} ${instanceId}` });

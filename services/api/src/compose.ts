@@ -40,6 +40,7 @@ export const composeApi: Compose = async (env, { sharesProcess }) => {
       connectTimeoutMs: 3_000,
       prepareStatements: config.databasePrepare,
       onConnectionLost: (error) => logger.warn('database connection lost', { error }),
+      onPrimary: (news) => logger.warn('database primary', { ...news }),
     });
     onStop(() => database.close(STOP_LIMITS_MS.database));
     const broker = connectBroker({ url: config.amqpUrl, logger, name: SERVICE });

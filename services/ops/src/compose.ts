@@ -34,6 +34,7 @@ export const composeOps: Compose = async (env, { sharesProcess }) => {
         poolMax,
         statementTimeoutMs,
         onConnectionLost: (error) => logger.warn('database connection lost', { error }),
+        onPrimary: (news) => logger.warn('database primary', { ...news }),
       });
       onStop(() => database.close(STOP_LIMITS_MS.database));
       return database;

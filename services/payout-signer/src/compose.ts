@@ -61,6 +61,7 @@ export const composePayoutSigner: Compose = async (env, { fail, sharesProcess })
       poolMax: config.databasePoolMax,
       prepareStatements: config.databasePrepare,
       onConnectionLost: (error) => logger.warn('database connection lost', { error }),
+      onPrimary: (news) => logger.warn('database primary', { ...news }),
     });
     onStop(() => database.close(STOP_LIMITS_MS.database));
     const broker = connectBroker({ url: config.amqpUrl, logger, name: `${SERVICE} ${instanceId}` });

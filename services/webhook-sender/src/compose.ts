@@ -23,6 +23,7 @@ export const composeWebhookSender: Compose = async (env, { sharesProcess }) => {
       poolMax: config.databasePoolMax,
       prepareStatements: config.databasePrepare, // planning a claim takes longer than executing it
       onConnectionLost: (error) => logger.warn('database connection lost', { error }),
+      onPrimary: (news) => logger.warn('database primary', { ...news }),
     });
     onStop(() => database.close(STOP_LIMITS_MS.database));
     const broker = connectBroker({ url: config.amqpUrl, logger, name: `${SERVICE} ${instance}` });

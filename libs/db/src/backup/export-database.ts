@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import pg from 'pg';
+import type pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import { translateDatabaseError } from '../database-error.ts';
+import { connectToPrimary } from '../find-primary.ts';
 import { FAMILIES } from '@opentill/domain/chains';
 import { backupError } from './backup-error.ts';
 import { describeTables, listSequences, type KeptTable } from './describe-tables.ts';
@@ -29,10 +30,8 @@ const TABLES = 'tables';
  * value used in the snapshot. @throws GatewayError BACKUP_NOT_POSSIBLE or a DatabaseErrorCode
  */
 export async function exportDatabase(adminUrl: string, directory: string): Promise<ExportedDatabase> {
-  const client = new pg.Client({ connectionString: adminUrl, application_name: APPLICATION });
-  client.on('error', () => undefined); // the running query rejects
+  const client = await connectToPrimary({ connectionString: adminUrl, application_name: APPLICATION });
   try {
-    await client.connect();
     await client.query(
       "set search_path = public, pg_temp; set timezone = 'UTC'; set datestyle = 'ISO'; set extra_float_digits = 3",
     );

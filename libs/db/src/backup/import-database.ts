@@ -2,9 +2,10 @@ import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
-import pg from 'pg';
+import type pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { translateDatabaseError } from '../database-error.ts';
+import { connectToPrimary } from '../find-primary.ts';
 import { addChains, checksum, CONCURRENTLY, MIGRATOR_LOCK } from '../migrate.ts';
 import { isBeforeRelease, MIGRATIONS, type Migration } from '../migrations.ts';
 import { restrictDatabase } from '../roles.ts';
@@ -30,10 +31,8 @@ export async function importDatabase<T>(
   migrations: readonly Migration[] = MIGRATIONS,
 ): Promise<T> {
   const { past, later } = splitMigrations(manifest, migrations);
-  const client = new pg.Client({ connectionString: adminUrl, application_name: APPLICATION });
-  client.on('error', () => undefined); // the running query rejects
+  const client = await connectToPrimary({ connectionString: adminUrl, application_name: APPLICATION });
   try {
-    await client.connect();
     await client.query("set search_path = public, pg_temp; set timezone = 'UTC'; set datestyle = 'ISO'");
     await requireAlone(client);
     await requireEmpty(client);
