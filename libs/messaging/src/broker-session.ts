@@ -1,4 +1,6 @@
 import { connect, type Channel, type ChannelModel, type ConfirmChannel } from 'amqplib';
+import { hostOf, urlPerHost } from '@opentill/contracts/server-url';
+import { GatewayError } from '@opentill/domain/gateway-error';
 import { withDeadline } from '@opentill/runtime/deadline';
 import { isRefusal } from './channel-link.ts';
 import { destroyConnection } from './guard-connection.ts';
@@ -22,7 +24,7 @@ export async function openSession(
   callTimeoutMs: number,
   signal?: AbortSignal,
 ): Promise<Session> {
-  const model = await open(url, callTimeoutMs, signal);
+  const model = await openAny(url, callTimeoutMs, signal);
   model.on('error', () => undefined); // the pending call rejects as well
   const abort = () => destroyConnection(model, abortedError());
   signal?.addEventListener('abort', abort, { once: true });
@@ -83,6 +85,33 @@ function whenAborted(signal: AbortSignal | undefined): Promise<never> {
   });
   aborted.catch(() => undefined); // callers that race it see the rejection
   return aborted;
+}
+
+/** Tries the hosts in turn, each with the time limit. A refused user is refused by all. */
+async function openAny(
+  url: string,
+  timeoutMs: number,
+  signal: AbortSignal | undefined,
+): Promise<ChannelModel> {
+  const failures: string[] = [];
+  let last: unknown;
+  for (const one of urlPerHost(url)) {
+    try {
+      return await open(one, timeoutMs, signal);
+    } catch (error) {
+      last = error;
+      if (signal?.aborted === true || (error instanceof GatewayError && error.code === 'BROKER_REFUSED'))
+        break;
+      failures.push(`${hostOf(one)}: ${String((error as Error).cause)}`);
+    }
+  }
+  if (failures.length < 2) throw last;
+  throw messagingError(
+    'BROKER_UNAVAILABLE',
+    `cannot open the broker at any host: ${failures.join('; ')}`,
+    {},
+    last,
+  );
 }
 
 async function open(url: string, timeoutMs: number, signal: AbortSignal | undefined): Promise<ChannelModel> {

@@ -2,6 +2,7 @@ import { connect, type ChannelModel, type ConfirmChannel, type RecoveringChannel
 import { withDeadline } from '@opentill/runtime/deadline';
 import { destroyConnection, openGuardedChannel, type GuardedChannelOptions } from './guard-connection.ts';
 import { messagingError } from './messaging-error.ts';
+import { rotateHosts } from './rotate-hosts.ts';
 
 /** blocked: open, but the broker blocks publishers. */
 export type LinkState = 'connecting' | 'open' | 'blocked' | 'closed';
@@ -93,7 +94,8 @@ export function openLink(options: LinkOptions): ChannelLink {
 
 async function startRecovering(options: LinkOptions, memory: LinkMemory): Promise<RecoveringChannelModel> {
   const setupTimeoutMs = options.setupTimeoutMs ?? 5_000;
-  const connection = await connect(withHeartbeat(options.url), {
+  const hosts = rotateHosts(options.url, HEARTBEAT_SECONDS);
+  const connection = await connect(hosts.address, {
     timeout: setupTimeoutMs,
     noDelay: true,
     keepAlive: true,
@@ -115,10 +117,13 @@ async function startRecovering(options: LinkOptions, memory: LinkMemory): Promis
     },
   });
   connection.on('error', () => undefined); // the connection's 'close' reports it as well
+  connection.on('disconnect', hosts.next);
   connection.on('connect-failed', (error: Error) => {
     memory.lastError = error;
+    const host = hosts.current();
+    hosts.next();
     if (memory.state === 'closed') return;
-    options.logger.warn('broker not reached', { link: options.name, error });
+    options.logger.warn('broker not reached', { link: options.name, host, error });
     if (isMissing(error)) options.onMissing?.(options.name);
   });
   return connection;
@@ -156,12 +161,6 @@ function lost(options: LinkOptions, memory: LinkMemory, error: Error | undefined
   memory.state = 'connecting';
   options.logger.warn('broker connection lost', { link: options.name, error: reason });
   if (isMissing(reason)) options.onMissing?.(options.name);
-}
-
-function withHeartbeat(url: string): string {
-  const parsed = new URL(url);
-  if (!parsed.searchParams.has('heartbeat')) parsed.searchParams.set('heartbeat', String(HEARTBEAT_SECONDS));
-  return parsed.href;
 }
 
 /**

@@ -21,7 +21,7 @@ export interface Broker {
 type OwnLinkOptions = Omit<LinkOptions, 'url' | 'logger' | 'onMissing'>;
 
 export interface BrokerOptions {
-  /** `amqp[s]://user:password@host:port/virtual-host`. */
+  /** `amqp[s]://user:password@host:port/virtual-host`; may name several hosts, separated by commas. */
   readonly url: string;
   readonly logger: Logger;
   readonly name: string;
