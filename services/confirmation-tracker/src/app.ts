@@ -4,6 +4,7 @@ import { createOutboxStore } from '@opentill/db/outbox';
 import { announcePresence } from '@opentill/db/presence';
 import type { Broker } from '@opentill/messaging/connection';
 import type { Consumer } from '@opentill/messaging/consumer';
+import { observeQueues } from '@opentill/messaging/observe-queues';
 import { createPublisher } from '@opentill/messaging/publisher';
 import { startRelay } from '@opentill/messaging/relay';
 import type { Clock } from '@opentill/runtime/clock';
@@ -17,7 +18,7 @@ import { loadDisplayForms } from './display-forms.ts';
 import { dustBelowOf } from './dust-below.ts';
 import type { HandlerDeps } from './handlers/settle-event.ts';
 import { nativeSymbols, payableCoins } from './native-symbols.ts';
-import { createObserve, observeDatabase, type Observe } from './observe.ts';
+import { createObserve, observeBacklog, observeDatabase, type Observe } from './observe.ts';
 import { startConsumers } from './start-consumers.ts';
 import { DEFAULT_TIMING, startSweeps, type Sweeps, type TrackerTiming } from './start-sweeps.ts';
 import { readAnyCursor } from './store/find-unsettled.ts';
@@ -53,6 +54,7 @@ export function createApp(deps: TrackerDeps): TrackerApp {
   const { db, broker, logger, metrics } = deps;
   const observe = createObserve(deps);
   observeDatabase(metrics, db);
+  observeBacklog(metrics, db);
   let work: Work | undefined;
   return {
     checks: {
@@ -83,6 +85,7 @@ export function createApp(deps: TrackerDeps): TrackerApp {
 
 function startWork(deps: TrackerDeps, observe: Observe, displayOf: HandlerDeps['displayOf']): Work {
   const { db, broker, logger, metrics, clock, newId } = deps;
+  observeQueues({ broker, service: 'confirmation-tracker', metrics });
   const publisher = createPublisher(broker);
   const relay = startRelay({ store: createOutboxStore(db, 'tracker'), publisher, logger, metrics });
   const handlerDeps: HandlerDeps = {

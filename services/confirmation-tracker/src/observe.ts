@@ -1,9 +1,10 @@
 import type { Db } from '@opentill/db/database';
 import type { Rolled } from '@opentill/db/housekeeping';
-import { deadRows, oldestTransactionSeconds } from '@opentill/db/measure-database';
+import { databaseFigures, deadRows, oldestTransactionSeconds } from '@opentill/db/measure-database';
 import type { Logger } from '@opentill/runtime/logger';
 import type { Metrics } from '@opentill/runtime/metrics';
 import type { PayableCoin } from './native-symbols.ts';
+import { oldestDueSeconds, openIncidents } from './store/measure-backlog.ts';
 import type { BookedTopUp, OrderOutcome } from './store/order-rows.ts';
 
 export interface Observe {
@@ -171,6 +172,60 @@ export function observeDatabase(metrics: Metrics, db: Db): void {
       if (dead === undefined) return;
       gauge.reset();
       for (const [table, count] of dead) gauge.set({ table }, count);
+    },
+  });
+  observeServer(metrics, db);
+}
+
+function observeServer(metrics: Metrics, db: Db): void {
+  const connectionsMax = metrics.gauge({
+    name: 'opentill_tracker_database_connections_max_count',
+    help: 'Sessions that the database server admits for roles that are no superusers',
+  });
+  const bytes = metrics.gauge({
+    name: 'opentill_tracker_database_size_bytes',
+    help: 'Size of the database on disk',
+  });
+  const transactionIdAge = metrics.gauge({
+    name: 'opentill_tracker_database_transaction_id_age_count',
+    help: 'Transactions since the oldest row that is not frozen; Postgres stops writing at 2.1 billion',
+  });
+  metrics.gauge({
+    name: 'opentill_tracker_database_connections_count',
+    help: 'Sessions of the database server, by role',
+    labelNames: ['role'],
+    async collect(gauge) {
+      const figures = await databaseFigures(db).catch(() => undefined);
+      if (figures === undefined) return;
+      connectionsMax.set(figures.connectionsMax);
+      bytes.set(figures.bytes);
+      transactionIdAge.set(figures.transactionIdAge);
+      gauge.reset();
+      for (const [role, count] of figures.connections) gauge.set({ role }, count);
+    },
+  });
+}
+
+export function observeBacklog(metrics: Metrics, db: Db): void {
+  metrics.gauge({
+    name: 'opentill_tracker_incidents_open_count',
+    help: 'Incidents that no operator has closed',
+    labelNames: ['chain', 'kind'],
+    async collect(gauge) {
+      const incidents = await openIncidents(db).catch(() => undefined);
+      if (incidents === undefined) return;
+      gauge.reset();
+      for (const { chain, kind, count } of incidents) gauge.set({ chain, kind }, count);
+    },
+  });
+  metrics.gauge({
+    name: 'opentill_tracker_oldest_due_seconds',
+    help: 'Waiting time of the oldest transfer, or outcome of an own transaction, that is not settled; of the newest 20,000',
+    labelNames: ['work'],
+    async collect(gauge) {
+      const oldest = await oldestDueSeconds(db).catch(() => undefined);
+      gauge.reset();
+      for (const [work, seconds] of Object.entries(oldest ?? {})) gauge.set({ work }, seconds);
     },
   });
 }

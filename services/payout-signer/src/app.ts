@@ -7,6 +7,7 @@ import { createOutboxStore } from '@opentill/db/outbox';
 import { announcePresence } from '@opentill/db/presence';
 import type { Chain } from '@opentill/domain/chains';
 import type { Broker } from '@opentill/messaging/connection';
+import { observeQueues } from '@opentill/messaging/observe-queues';
 import { createPublisher } from '@opentill/messaging/publisher';
 import { startRelay, type Relay } from '@opentill/messaging/relay';
 import type { Clock } from '@opentill/runtime/clock';
@@ -131,6 +132,7 @@ function startWork(deps: SignerDeps): Work {
   const { db, broker, logger, metrics, clock } = deps;
   const observe = createObserve({ logger, metrics });
   const timing = { ...DEFAULT_TIMING, ...deps.timing };
+  observeQueues({ broker, service: 'payout-signer', metrics });
   const publisher = createPublisher(broker);
   const relay = startRelay({ store: createOutboxStore(db, SCHEMA), publisher, logger, metrics });
   const shared: Shared = { deps, timing, observe, relay, chains: openDrivenChains(deps) };

@@ -3,6 +3,7 @@ import { announcePresence } from '@opentill/db/presence';
 import type { Broker } from '@opentill/messaging/connection';
 import { startConsumer, type Consumer } from '@opentill/messaging/consumer';
 import { batchHandling } from '@opentill/messaging/batch-handling';
+import { observeQueues } from '@opentill/messaging/observe-queues';
 import type { Clock } from '@opentill/runtime/clock';
 import type { Checks } from '@opentill/runtime/health';
 import type { Logger } from '@opentill/runtime/logger';
@@ -106,8 +107,9 @@ export function createApp(deps: WebhookSenderDeps) {
 }
 
 function startWork(deps: WebhookSenderDeps, observe: Observe): Work {
-  const { settings } = deps;
+  const { broker, metrics, settings } = deps;
   const { kysely: db } = deps.database;
+  observeQueues({ broker, service: 'webhook-sender', metrics });
   const deliverer = startDeliverer({
     db,
     clock: deps.clock,
@@ -131,7 +133,7 @@ function startWork(deps: WebhookSenderDeps, observe: Observe): Work {
   const wake = (): void => deliverer.wake();
   const consume = (type: 'order.created' | 'order.changed', prefetch: number, together: number) =>
     startConsumer({
-      broker: deps.broker,
+      broker,
       service: 'webhook-sender',
       type,
       prefetch,
