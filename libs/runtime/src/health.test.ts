@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { createHealthServer, type Checks, type HealthServer } from './health.ts';
+import { createHealthServer, observeChecks, type Checks, type HealthServer } from './health.ts';
 import { createMetrics } from './metrics.ts';
 
 let server: HealthServer | undefined;
@@ -101,4 +101,22 @@ test('rejects start when the port is in use', async () => {
     };
     return taken;
   }
+});
+
+test('reports each check as a metric, also those that change at run time', async () => {
+  const metrics = createMetrics('test', { ofProcess: false });
+  let checks: Checks = {
+    database: () => Promise.resolve({ ok: true }),
+    broker: () => Promise.reject(new Error('down')),
+  };
+  observeChecks(metrics, () => checks);
+  const values = async () =>
+    Object.fromEntries(
+      [...(await metrics.render()).matchAll(/^opentill_health_check_bool\{check="(\w+)".*\} (\d)$/gm)].map(
+        ([, check, value]) => [check, value],
+      ),
+    );
+  expect(await values()).toEqual({ database: '1', broker: '0' });
+  checks = { database: () => Promise.resolve({ ok: false }) };
+  expect(await values()).toEqual({ database: '0' });
 });

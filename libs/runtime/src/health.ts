@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { withDeadline } from './deadline.ts';
-import type { RenderedMetrics } from './metrics.ts';
+import type { Metrics, RenderedMetrics } from './metrics.ts';
 
 export interface CheckResult {
   readonly ok: boolean;
@@ -84,16 +84,37 @@ export function createHealthServer(options: HealthServerOptions): HealthServer {
 }
 
 async function readiness(options: HealthServerOptions, draining: boolean): Promise<Answer> {
-  const checks = typeof options.checks === 'function' ? options.checks() : options.checks;
-  const results = await Promise.all(
-    Object.entries(checks).map(
-      async ([name, check]) => [name, await runCheck(check, options.checkTimeoutMs ?? 2_000)] as const,
-    ),
-  );
+  const results = await runChecks(options.checks, options.checkTimeoutMs);
   const ready = !draining && results.every(([, result]) => result.ok);
   return json(ready ? 200 : 503, {
     status: draining ? 'stopping' : ready ? 'ready' : 'not ready',
     checks: Object.fromEntries(results),
+  });
+}
+
+const CHECK_TIMEOUT_MS = 2_000;
+
+function runChecks(
+  checks: HealthServerOptions['checks'],
+  timeoutMs = CHECK_TIMEOUT_MS,
+): Promise<readonly (readonly [name: string, result: CheckResult])[]> {
+  const present = typeof checks === 'function' ? checks() : checks;
+  return Promise.all(
+    Object.entries(present).map(async ([name, check]) => [name, await runCheck(check, timeoutMs)] as const),
+  );
+}
+
+/** The checks of /readyz as a metric, so that alerts need no second prober. */
+export function observeChecks(metrics: Metrics, checks: HealthServerOptions['checks']): void {
+  metrics.gauge({
+    name: 'opentill_health_check_bool',
+    help: '1 while the check of /readyz passes',
+    labelNames: ['check'],
+    async collect(gauge) {
+      const results = await runChecks(checks);
+      gauge.reset();
+      for (const [check, { ok }] of results) gauge.set({ check }, ok ? 1 : 0);
+    },
   });
 }
 

@@ -57,9 +57,9 @@ test('serves health at its port and reports stopping until it has stopped', asyn
      if (answer.status !== 503) process.exit(99);`,
   );
   expect(await statusOf(port)).toBe(200);
-  expect(await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()).toContain(
-    'process_cpu_seconds_total',
-  );
+  const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  expect(metrics).toContain('process_cpu_seconds_total');
+  expect(metrics).toContain('opentill_health_check_bool{check="database",service="test"} 1\n');
   child.kill('SIGTERM');
   expect(await ended).toBe(0);
 });

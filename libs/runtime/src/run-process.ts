@@ -1,7 +1,7 @@
 import type { Environment } from './config.ts';
-import { createHealthServer, type Checks } from './health.ts';
+import { createHealthServer, observeChecks, type Checks } from './health.ts';
 import { createLogger } from './logger.ts';
-import type { RenderedMetrics } from './metrics.ts';
+import { createMetrics, joinMetrics, type RenderedMetrics } from './metrics.ts';
 import { runService, type RunningService } from './service.ts';
 
 /** The services of one process share a health server, so this is none. */
@@ -44,14 +44,20 @@ export async function runProcess(name: string, compose: Compose, env: Environmen
   await runService({
     name,
     logger: createLogger({ service: name, level: 'info' }),
-    start: async (_signal, fail) => withHealth(await compose(env, { fail, sharesProcess: false })),
+    start: async (_signal, fail) => withHealth(name, await compose(env, { fail, sharesProcess: false })),
   });
 }
 
 /** Reports "stopping" as soon as the stop begins, and answers until it ends. */
-async function withHealth(service: ComposedService): Promise<RunningService> {
-  const { health: address, metrics, checks } = service;
-  const health = createHealthServer({ ...address, metrics, checks });
+async function withHealth(name: string, service: ComposedService): Promise<RunningService> {
+  const { health: address, checks } = service;
+  const ofChecks = createMetrics(name, { ofProcess: false });
+  observeChecks(ofChecks, checks);
+  const health = createHealthServer({
+    ...address,
+    metrics: joinMetrics([service.metrics, ofChecks]),
+    checks,
+  });
   try {
     await health.start();
   } catch (error) {

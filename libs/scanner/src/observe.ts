@@ -42,6 +42,7 @@ export type ScanPart =
   | 'status';
 
 const LOGGED_IDS_MAX = 50;
+const CONTRADICTIONS = ['refuted', 'seen-not-verified', 'rescan'] as const;
 
 export interface Commit {
   readonly state: ChainState;
@@ -92,6 +93,8 @@ export function createObserve(deps: {
 function noteProgress({ figureOf, alarms, meters, logger, nowMs }: Noting) {
   return {
     watching(network: ScanNetwork, sources: ChainReader['sources']): void {
+      // From 0, so that a rule sees the first one as an increase.
+      for (const kind of CONTRADICTIONS) meters.contradictions.inc({ chain: network.chain, kind }, 0);
       Object.assign(figureOf(network.chain), { network, sources, watchedAtMs: nowMs() });
     },
     opened(chain: Chain, state: ChainState, isFirst: boolean): void {
@@ -186,7 +189,7 @@ function noteReadings({ figureOf, logger, nowMs }: Noting) {
 
 function noteTrouble({ figureOf, alarms, meters, logger, nowMs }: Noting) {
   const contradicted =
-    (kind: string) =>
+    (kind: (typeof CONTRADICTIONS)[number]) =>
     (chain: Chain, transfers: readonly { readonly txHash: string }[]): void => {
       meters.contradictions.inc({ chain, kind }, transfers.length);
       const txHashes = transfers.slice(0, LOGGED_IDS_MAX).map((t) => t.txHash);

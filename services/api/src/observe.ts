@@ -3,6 +3,7 @@ import type { Family } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Logger } from '@opentill/runtime/logger';
 import type { Metrics } from '@opentill/runtime/metrics';
+import { observePools } from '@opentill/runtime/observe-pools';
 import type { Exchange } from './exchange.ts';
 import type { NewOrder } from './store/create-orders.ts';
 
@@ -119,9 +120,5 @@ export function observeLoad(metrics: Metrics, { database, pool, families, stream
       for (const family of families) gauge.set({ family }, pool.level(family));
     },
   });
-  metrics.gauge({
-    name: 'opentill_api_database_callers_waiting_count',
-    help: 'Requests that wait for a database connection.',
-    collect: (gauge) => gauge.set(database.stats().waiting),
-  });
+  observePools(metrics, database);
 }

@@ -5,6 +5,7 @@ import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
 import { createLogger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
+import { observePools } from '@opentill/runtime/observe-pools';
 import { openResources, type Compose } from '@opentill/runtime/run-process';
 import { STOP_LIMITS_MS } from '@opentill/runtime/stop-within';
 import { createApp } from './app.ts';
@@ -28,6 +29,7 @@ export const composeTracker: Compose = async (env, { sharesProcess }) => {
       onPrimary: (news) => logger.warn('database primary', { ...news }),
     });
     onStop(() => database.close(STOP_LIMITS_MS.database));
+    observePools(metrics, database);
     const broker = connectBroker({ url: config.amqpUrl, logger, name: `${SERVICE} ${instanceId}` });
     onStop(() => broker.close());
     const app = createApp({

@@ -8,6 +8,7 @@ import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
 import { createLogger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
+import { observePools } from '@opentill/runtime/observe-pools';
 import { openResources, type Compose } from '@opentill/runtime/run-process';
 import { STOP_LIMITS_MS } from '@opentill/runtime/stop-within';
 import { createApp } from './app.ts';
@@ -42,6 +43,7 @@ export const composeOps: Compose = async (env, { sharesProcess }) => {
     const database = open(SERVICE, ACT_POOL_MAX, ACT_STATEMENT_TIMEOUT_MS);
     const readDatabase = open(`${SERVICE} reads`, config.databasePoolMax, READ_STATEMENT_TIMEOUT_MS);
     const exportDatabase = open(`${SERVICE} exports`, EXPORT_POOL_MAX, EXPORT_STATEMENT_TIMEOUT_MS);
+    observePools(metrics, database, readDatabase, exportDatabase);
     const broker = connectBroker({ url: config.amqpUrl, logger, name: `${SERVICE} ${instance}` });
     onStop(() => broker.close());
     const publisher = createPublisher(broker);

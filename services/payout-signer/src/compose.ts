@@ -23,6 +23,7 @@ import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
 import { createLogger, type Logger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
+import { observePools } from '@opentill/runtime/observe-pools';
 import { openResources, type Compose } from '@opentill/runtime/run-process';
 import { STOP_LIMITS_MS } from '@opentill/runtime/stop-within';
 import { openKeystoreSigner, type KeystoreSigner } from '@opentill/wallet/keystore-signer';
@@ -67,6 +68,7 @@ export const composePayoutSigner: Compose = async (env, { fail, sharesProcess })
     const broker = connectBroker({ url: config.amqpUrl, logger, name: `${SERVICE} ${instanceId}` });
     onStop(() => broker.close());
     const metrics = createMetrics(SERVICE, { ofProcess: !sharesProcess });
+    observePools(metrics, database);
     const app = createApp({
       db: database.kysely,
       broker,

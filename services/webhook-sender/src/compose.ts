@@ -3,6 +3,7 @@ import { connectBroker } from '@opentill/messaging/connection';
 import { systemClock } from '@opentill/runtime/clock';
 import { createLogger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
+import { observePools } from '@opentill/runtime/observe-pools';
 import { openResources, type Compose } from '@opentill/runtime/run-process';
 import { STOP_LIMITS_MS } from '@opentill/runtime/stop-within';
 import { createApp } from './app.ts';
@@ -26,6 +27,7 @@ export const composeWebhookSender: Compose = async (env, { sharesProcess }) => {
       onPrimary: (news) => logger.warn('database primary', { ...news }),
     });
     onStop(() => database.close(STOP_LIMITS_MS.database));
+    observePools(metrics, database);
     const broker = connectBroker({ url: config.amqpUrl, logger, name: `${SERVICE} ${instance}` });
     onStop(() => broker.close());
     const resolveHost = createHostResolver({ localNames: config.allowedCallbackAddresses.length > 0 });

@@ -1,7 +1,7 @@
 import type { Db } from '@opentill/db/database';
 import type { Logger } from '@opentill/runtime/logger';
 import type { Metrics } from '@opentill/runtime/metrics';
-import type { OwnFault } from './failure-codes.ts';
+import { OWN_FAULTS, type OwnFault } from './failure-codes.ts';
 import type { ClaimedDelivery } from './store/claim-due.ts';
 import { countUnwell, type EndpointChange } from './store/endpoints.ts';
 import type { AttemptRecord, DeliveryOutcome } from './store/finish-attempts.ts';
@@ -144,6 +144,8 @@ function createCallbackMetrics(metrics: Metrics) {
     help: 'Callbacks not sent because of a fault of this service, and claims lost with their process; no failures of receivers',
     labelNames: ['fault'],
   });
+  // From 0, so that a rule sees the first one as an increase.
+  for (const fault of [...OWN_FAULTS, 'CLAIM_LOST']) faults.inc({ fault }, 0);
   const lost = metrics.counter({
     name: 'opentill_webhook_claims_lost_total',
     help: 'Attempts that outlived their lease',
@@ -155,16 +157,21 @@ export function observeBacklog(metrics: Metrics, db: Db): void {
   metrics.gauge({
     name: 'opentill_webhook_oldest_due_seconds',
     help: 'Waiting time of the oldest due callback',
-    collect: async (gauge) => gauge.set(await oldestDueSeconds(db)),
+    async collect(gauge) {
+      // If the database does not answer, the gauges keep their last values, and the other metrics are served.
+      const seconds = await oldestDueSeconds(db).catch(() => undefined);
+      if (seconds !== undefined) gauge.set(seconds);
+    },
   });
   metrics.gauge({
     name: 'opentill_webhook_endpoints_unwell_count',
     help: 'Endpoints that are paused (OPEN) or answered 410 (DISABLED)',
     labelNames: ['state'],
     collect: async (gauge) => {
-      const { open, disabled } = await countUnwell(db);
-      gauge.set({ state: 'OPEN' }, open);
-      gauge.set({ state: 'DISABLED' }, disabled);
+      const unwell = await countUnwell(db).catch(() => undefined);
+      if (unwell === undefined) return;
+      gauge.set({ state: 'OPEN' }, unwell.open);
+      gauge.set({ state: 'DISABLED' }, unwell.disabled);
     },
   });
 }
