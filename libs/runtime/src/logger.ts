@@ -18,6 +18,13 @@ export interface Logger {
   child(fields: LogFields): Logger;
 }
 
+let isDebugging = false;
+
+/** All loggers of the process, except silent ones, also write debug lines while `on`. */
+export function setDebugLogging(on: boolean): void {
+  isDebugging = on;
+}
+
 export interface LoggerOptions {
   readonly service: string;
   readonly level: LogLevel;
@@ -27,15 +34,19 @@ export interface LoggerOptions {
 /** One JSON object per line: time, level, service, message, then the redacted fields (redact.ts). */
 export function createLogger(options: LoggerOptions): Logger {
   const winston = createWinston({
-    level: options.level === 'silent' ? 'error' : options.level,
+    level: 'debug',
     silent: options.level === 'silent',
     format: format.printf((info) => String(info['line'])),
     transports: [new transports.Stream({ stream: options.stream ?? process.stdout, eol: '\n' })],
   });
 
+  const isEnabled = (level: Exclude<LogLevel, 'silent'>): boolean =>
+    options.level !== 'silent' &&
+    (isDebugging || LOG_LEVELS.indexOf(level) <= LOG_LEVELS.indexOf(options.level));
+
   function bind(bound: LogFields): Logger {
     const write = (level: Exclude<LogLevel, 'silent'>) => (message: string, fields?: LogFields) => {
-      if (!winston.isLevelEnabled(level)) return;
+      if (!isEnabled(level)) return;
       const line = JSON.stringify({
         ...(redact({ ...bound, ...fields }) as object),
         time: new Date().toISOString(),

@@ -114,6 +114,25 @@ describe('runService', () => {
     expect(fails.code).toBe(75);
   });
 
+  test('turns debug lines on by SIGUSR2 and off by the next one', async () => {
+    const { code, messages } = await runScript(
+      `const own = createLogger({ service: 'own', level: 'warn' });
+       process.on('SIGUSR2', () => { own.debug('debug line'); own.info('info line'); ${say('ready')} });
+       ${ready} return { stop: async () => {} };`,
+      ['SIGUSR2', 'SIGUSR2', 'SIGTERM'],
+    );
+    expect(code).toBe(0);
+    expect(messages).toEqual([
+      'service started',
+      'debug logging on',
+      'debug line',
+      'info line',
+      'debug logging off',
+      'service stopping',
+      'service stopped',
+    ]);
+  });
+
   test('ends at once on a second signal', async () => {
     const { code } = await runScript(
       `${ready} return { stop: () => { ${say('ready')} return new Promise(() => {}); } };`,

@@ -1,5 +1,6 @@
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { abortableDelay } from './abortable-delay.ts';
+import { createDebugSwitch } from './debug-switch.ts';
 import type { Logger } from './logger.ts';
 
 /** `stop` ends the intake, finishes work in flight, and closes resources in reverse order. */
@@ -31,7 +32,7 @@ export function exitCodeOf(error: unknown): number {
 
 /**
  * Runs until SIGTERM or SIGINT. Exit codes: 0 stopped cleanly, 1 the operator must act, 75 restart. A second signal
- * ends the process at once. An unhandled rejection ends it with 75, since its state is unknown; so does a closed
+ * ends the process at once. SIGUSR2 turns debug lines on, for 15 minutes, or off. An unhandled rejection ends it with 75, since its state is unknown; so does a closed
  * standard output: a gateway without logs must not keep running.
  */
 export async function runService(options: ServiceOptions): Promise<void> {
@@ -64,6 +65,7 @@ export async function runService(options: ServiceOptions): Promise<void> {
   };
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);
+  process.on('SIGUSR2', createDebugSwitch({ logger }));
   // Without this listener the error is an uncaught exception, and logging that fails again.
   process.stdout.on('error', () => stopWith(EXIT_RETRY));
   process.on('uncaughtException', (error, origin) => {
