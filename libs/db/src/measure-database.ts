@@ -23,7 +23,7 @@ export interface DatabaseFigures {
   /** `max_connections` less those reserved for superusers. */
   readonly connectionsMax: number;
   readonly bytes: number;
-  /** Of the oldest row that is not frozen. Postgres stops writing at 2.1 billion. */
+  /** Transactions since the oldest row that is not frozen. Postgres stops writing at 2.1 billion. */
   readonly transactionIdAge: number;
 }
 

@@ -8,7 +8,7 @@ export interface ObserveQueuesOptions {
   readonly broker: Broker;
   readonly service: ServiceName;
   readonly metrics: Metrics;
-  /** Of a scrape, for the broker's answers. @default 2000 */
+  /** Limit of a scrape for the broker's answers. @default 2000 */
   readonly timeoutMs?: number;
 }
 

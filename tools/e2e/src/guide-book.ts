@@ -117,6 +117,26 @@ export const NOT_RUN: readonly NotRun[] = [
     'docker compose up -d --build',
   ),
   ...notRun(
+    'deploy/guides/operations.md',
+    'service.test.ts of libs/runtime sends the signal to a process',
+    'docker compose kill -s SIGUSR2',
+  ),
+  ...notRun(
+    'deploy/guides/monitoring.md',
+    'needs a Docker engine and images: observability.test.ts checks the files, observability.full.test.ts the queries',
+    'docker compose -f docker-compose.yml -f deploy/observability/docker-compose.yml',
+  ),
+  ...notRun(
+    'deploy/guides/monitoring.md',
+    'observability.full.test.ts starts it with the same file and other ports',
+    'prometheus --config.file',
+  ),
+  ...notRun(
+    'deploy/guides/monitoring.md',
+    'needs a cluster: observability.test.ts checks the files',
+    'kubectl apply',
+  ),
+  ...notRun(
     'deploy/guides/docker.md',
     'for a payout that its merchant requests again: restore.full.test.ts',
     'restore decide-payment <txid> --order',

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -71,24 +71,7 @@ describe('deploy/guides/operations.md', () => {
     expect(named('Alarms of sweeps').toSorted()).toEqual([...SWEEP_ALARM_KINDS].toSorted());
     expect(named('Sweeps').toSorted()).toEqual([...SWEEP_DELAYS].toSorted());
   });
-
-  it('names only existing metrics', () => {
-    const sources = ['libs', 'services'].flatMap((folder) => sourcesOf(join(CHECKOUT, folder)));
-    const metrics = named('Alerts');
-    expect(metrics.length).toBeGreaterThan(5);
-    expect(metrics.filter((metric) => !sources.some((text) => text.includes(`'${metric}'`)))).toEqual([]);
-  });
 });
-
-function sourcesOf(folder: string): readonly string[] {
-  return readdirSync(folder).flatMap((name) => {
-    const src = join(folder, name, 'src');
-    if (!existsSync(src)) return [];
-    return readdirSync(src, { recursive: true, encoding: 'utf8' })
-      .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
-      .map((file) => readFileSync(join(src, file), 'utf8'));
-  });
-}
 
 describe('configuration.md', () => {
   const SCHEMAS = {

@@ -1,0 +1,115 @@
+import type { Board, Panel } from './board.ts';
+
+const COLUMNS = 24;
+const LINES = { w: 8, h: 8 };
+const NUMBER = { w: 4, h: 4 };
+const SCHEMA_VERSION = 39;
+const DATASOURCE = { type: 'prometheus', uid: '${datasource}' };
+
+interface Place {
+  readonly x: number;
+  readonly y: number;
+  readonly w: number;
+  readonly h: number;
+}
+
+/** Grafana's JSON. Import it, or provision it from a folder. */
+export function renderBoard(board: Board): object {
+  return {
+    uid: board.id,
+    title: board.title,
+    description: board.description,
+    tags: ['opentill'],
+    editable: true,
+    graphTooltip: 1,
+    refresh: '30s',
+    time: { from: 'now-6h', to: 'now' },
+    timezone: 'browser',
+    schemaVersion: SCHEMA_VERSION,
+    templating: { list: variables(board) },
+    links: [{ type: 'dashboards', title: 'Opentill', tags: ['opentill'], asDropdown: true, keepTime: true }],
+    annotations: { list: [firingAlerts] },
+    panels: layOut(board),
+  };
+}
+
+const firingAlerts = {
+  name: 'Critical alerts',
+  datasource: DATASOURCE,
+  enable: true,
+  expr: 'ALERTS{alertname=~"Opentill.*", alertstate="firing", severity="critical"}',
+  iconColor: 'red',
+  titleFormat: '{{alertname}}',
+};
+
+function variables({ hasChains }: Board): readonly object[] {
+  const datasource = { name: 'datasource', label: 'Prometheus', type: 'datasource', query: 'prometheus' };
+  if (hasChains !== true) return [datasource];
+  const chain = {
+    name: 'chain',
+    label: 'Chain',
+    type: 'query',
+    datasource: DATASOURCE,
+    query: { query: 'label_values(opentill_scanner_chain_state_bool, chain)', refId: 'chains' },
+    refresh: 2,
+    multi: true,
+    includeAll: true,
+    allValue: '.*',
+    current: { selected: true, text: ['All'], value: ['$__all'] },
+    sort: 1,
+  };
+  return [datasource, chain];
+}
+
+function layOut({ rows }: Board): readonly object[] {
+  const placed: object[] = [];
+  let y = 0;
+  const add = (json: object) => placed.push({ id: placed.length + 1, ...json });
+  for (const { title, panels } of rows) {
+    add({ type: 'row', title, collapsed: false, gridPos: { x: 0, y, w: COLUMNS, h: 1 }, panels: [] });
+    y += 1;
+    let x = 0;
+    let height = 0;
+    for (const one of panels) {
+      const { w, h } = one.kind === 'number' ? NUMBER : LINES;
+      if (x + w > COLUMNS) {
+        x = 0;
+        y += height;
+        height = 0;
+      }
+      add(renderPanel(one, { x, y, w, h }));
+      x += w;
+      height = Math.max(height, h);
+    }
+    y += height;
+  }
+  return placed;
+}
+
+function renderPanel(
+  { title, description = '', kind, unit = 'short', queries }: Panel,
+  gridPos: Place,
+): object {
+  const isNumber = kind === 'number';
+  return {
+    type: isNumber ? 'stat' : 'timeseries',
+    title,
+    description,
+    gridPos,
+    datasource: DATASOURCE,
+    fieldConfig: {
+      defaults: { unit, min: 0, ...(isNumber ? {} : { custom: { fillOpacity: 8 } }) },
+      overrides: [],
+    },
+    options: isNumber
+      ? { reduceOptions: { calcs: ['lastNotNull'] }, colorMode: 'value', graphMode: 'area' }
+      : { legend: { displayMode: 'list', placement: 'bottom' }, tooltip: { mode: 'multi', sort: 'desc' } },
+    targets: queries.map(({ expr, legend }, i) => ({
+      refId: String.fromCodePoint('A'.charCodeAt(0) + i),
+      datasource: DATASOURCE,
+      expr,
+      legendFormat: legend,
+      range: true,
+    })),
+  };
+}
