@@ -8,6 +8,9 @@ import { serializeCallbackData } from './signing/callback.ts';
 /** The api and ORDER_UNMATCHED list at most so many, newest first. */
 export const UNMATCHED_SHOWN = 20;
 
+/** GET pay counts at most so many, since anyone can send payments to an address. */
+export const UNMATCHED_COUNTED = 1_000;
+
 export interface UnmatchedToFormat {
   readonly chain: Chain;
   readonly symbol: string;

@@ -98,6 +98,7 @@ export interface UnmatchedTransfer {
 }
 
 export interface UnmatchedPayment extends UnmatchedTransfer {
+  readonly chainName: string;
   /** Null without a configured explorer. */
   readonly explorerUrl: string | null;
 }
@@ -138,6 +139,8 @@ export interface OrderWithUnmatched extends Order {
 export interface CheckoutOrder {
   readonly orderId: string;
   readonly chain: Chain;
+  /** For display. */
+  readonly chainName: string;
   readonly symbol: string;
   /** Null for a chain's own coin. */
   readonly contractAddress: string | null;
@@ -153,6 +156,10 @@ export interface CheckoutOrder {
   readonly txid: string | null;
   /** Null without a transaction or a configured explorer. */
   readonly explorerUrl: string | null;
+  /** Contains `{txid}`; null without a configured explorer. */
+  readonly explorerTxUrl: string | null;
+  /** Unix seconds of the block of `txid`; null without a transaction. */
+  readonly transactionTime: number | null;
   readonly confirmedNum: number;
   /** Null when the chain itself reports finality. */
   readonly requiredConfirmations: number | null;
@@ -164,6 +171,8 @@ export interface CheckoutOrder {
   readonly isTestNetwork: boolean;
   /** Newest first, at most 20. */
   readonly unmatched: readonly UnmatchedPayment[];
+  /** All of them; at most 1,000 are counted. */
+  readonly unmatchedCount: number;
 }
 
 export interface SupportedSymbol {

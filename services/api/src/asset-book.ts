@@ -33,6 +33,10 @@ export interface AssetBook {
   /** Asset of an enabled chain. The symbol is case-insensitive. */
   find(chain: Chain, symbol: string): Asset | undefined;
   list(filter: { readonly chain?: Chain; readonly symbol?: string }): readonly SupportedSymbolAnswer[];
+  /** Display name in the networks file; the chain's value if the file no longer contains it. */
+  nameOf(chain: Chain): string;
+  /** Explorer URL of any transaction, with `{txid}`; null without a configured explorer. */
+  explorerTxUrl(chain: Chain): string | null;
   /** Block explorer URL of a transaction; null without a configured explorer. */
   explorerUrl(chain: Chain, txid: string): string | null;
   /** Also of a disabled chain. */
@@ -68,6 +72,7 @@ export function createAssetBook(
   const byKey = new Map(assets.map((asset) => [keyOf(asset.chain, asset.symbol), asset]));
   const symbols = assets.map(toSupportedSymbol);
   const explorers = new Map(networks.map((network) => [network.chain, network.explorerTxUrl]));
+  const names = new Map(networks.map((network) => [network.chain, network.name]));
   const native = new Map(networks.map((network) => [network.chain, network.nativeDecimals]));
   const tokens = new Map(
     networks.flatMap(({ chain, tokens: configured }) =>
@@ -82,6 +87,8 @@ export function createAssetBook(
           (chain === undefined || asset.chain === chain) &&
           (symbol === undefined || asset.symbol.toUpperCase() === symbol.toUpperCase()),
       ),
+    nameOf: (chain) => names.get(chain) ?? chain,
+    explorerTxUrl: (chain) => explorers.get(chain) ?? null,
     explorerUrl: (chain, txid) => explorers.get(chain)?.replaceAll('{txid}', txid) ?? null,
     tokenOf: (chain, symbol) => tokens.get(keyOf(chain, symbol)),
     nativeDecimals: (chain) => native.get(chain) ?? USUAL_NATIVE_DECIMALS,

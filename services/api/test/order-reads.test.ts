@@ -248,6 +248,7 @@ describe('GET pay', () => {
     expect(data).toEqual({
       orderId,
       chain: 'ETH_SEPOLIA',
+      chainName: 'ETH_SEPOLIA',
       symbol: 'USDT',
       contractAddress: shown(USDT_SEPOLIA),
       decimals: 6,
@@ -260,6 +261,8 @@ describe('GET pay', () => {
       receivedAmount: '0.00',
       txid: null,
       explorerUrl: null,
+      explorerTxUrl: null,
+      transactionTime: null,
       confirmedNum: 0,
       requiredConfirmations: 3,
       returnUrl: 'https://shop.example/back',
@@ -268,6 +271,7 @@ describe('GET pay', () => {
       merchant: { ...NO_PROFILE, name: 'Merchant shop' },
       isTestNetwork: true,
       unmatched: [],
+      unmatchedCount: 0,
     });
     expect(data.serverTime).toBeGreaterThanOrEqual(askedAt);
     expect(data.serverTime).toBeLessThanOrEqual(api.nowSeconds());
@@ -284,6 +288,7 @@ describe('GET pay', () => {
       status: 'PENDING',
       receivedAmount: '12.345678',
       txid: transfer.tx_hash,
+      transactionTime: Math.floor(transfer.block_time.getTime() / 1000),
       confirmedNum: 1,
       requiredConfirmations: null,
     });
@@ -342,6 +347,7 @@ describe('the field unmatched', () => {
     expect(await shownBy(order)).toEqual([
       {
         chain: 'BSC_TEST',
+        chainName: 'BSC_TEST',
         symbol: 'USDT',
         amount: '12.345',
         txid: wrongChain.tx_hash,
@@ -350,6 +356,7 @@ describe('the field unmatched', () => {
       },
       {
         chain: 'ETH_SEPOLIA',
+        chainName: 'ETH_SEPOLIA',
         symbol: 'USDC',
         amount: '49.90',
         txid: wrongToken.tx_hash,
@@ -369,7 +376,7 @@ describe('the field unmatched', () => {
     expect(await shownBy(order)).toEqual([]);
   });
 
-  it('lists at most 20 payments', async () => {
+  it('lists at most 20 payments, and counts all of them', async () => {
     const order = await collection({ status: 'SUCCESS', actual_amount: 250n * ONE_USDT });
     const hashes: string[] = [];
     for (let i = 0; i < UNMATCHED_SHOWN + 1; i += 1) {
@@ -379,6 +386,8 @@ describe('the field unmatched', () => {
     }
     const shown = (await shownBy(order)) as { txid: string }[];
     expect(shown.map(({ txid }) => txid)).toEqual(hashes.slice(0, UNMATCHED_SHOWN));
+    const { data } = await api.signedGet('pay', order.order_id);
+    expect(data.unmatchedCount).toBe(UNMATCHED_SHOWN + 1);
   });
 
   it('is read in the query of the order', async () => {

@@ -5,6 +5,7 @@ import { createPayOrder } from './pay-order.ts';
 const ORDER: CheckoutOrder = {
   orderId: 'shop-1',
   chain: 'ETH_SEPOLIA',
+  chainName: 'Ethereum (local devnet)',
   symbol: 'USDT',
   contractAddress: '0x5FbDB2315678afecb367f032d93F642f64180aa3',
   decimals: 6,
@@ -17,6 +18,8 @@ const ORDER: CheckoutOrder = {
   receivedAmount: '0.00',
   txid: null,
   explorerUrl: null,
+  explorerTxUrl: null,
+  transactionTime: null,
   confirmedNum: 0,
   requiredConfirmations: 3,
   returnUrl: null,
@@ -32,6 +35,7 @@ const ORDER: CheckoutOrder = {
   },
   isTestNetwork: true,
   unmatched: [],
+  unmatchedCount: 0,
 };
 
 /** `gateway.order` is the gateway's answer. `sent` collects the amounts that the wallet paid. */

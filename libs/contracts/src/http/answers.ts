@@ -39,6 +39,7 @@ export interface MerchantProfile {
 }
 
 export interface UnmatchedPayment extends UnmatchedTransfer {
+  readonly chainName: string;
   /** Null without a configured explorer. */
   readonly explorerUrl: string | null;
 }
@@ -47,6 +48,8 @@ export interface UnmatchedPayment extends UnmatchedTransfer {
 export interface PayinOrderAnswer {
   readonly orderId: string;
   readonly chain: Chain;
+  /** From the networks file, for display. */
+  readonly chainName: string;
   readonly symbol: string;
   /** Null for the native coin; the coin type on SUI. */
   readonly contractAddress: string | null;
@@ -62,6 +65,10 @@ export interface PayinOrderAnswer {
   readonly txid: string | null;
   /** Explorer page of `txid`; null while there is no txid or no explorer is configured. */
   readonly explorerUrl: string | null;
+  /** Contains `{txid}`; null without a configured explorer. */
+  readonly explorerTxUrl: string | null;
+  /** Unix seconds of the block of `txid`; null while there is no txid. */
+  readonly transactionTime: number | null;
   readonly confirmedNum: number;
   readonly requiredConfirmations: number | null;
   readonly returnUrl: string | null;
@@ -73,6 +80,8 @@ export interface PayinOrderAnswer {
   readonly isTestNetwork: boolean;
   /** Newest first, at most UNMATCHED_SHOWN of format-unmatched.ts. */
   readonly unmatched: readonly UnmatchedPayment[];
+  /** At most UNMATCHED_COUNTED of format-unmatched.ts. */
+  readonly unmatchedCount: number;
 }
 
 /** `data` of GET status. */

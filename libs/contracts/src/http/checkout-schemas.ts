@@ -1,4 +1,5 @@
 import { UNMATCHED_REASONS } from '@opentill/domain/settle-transfer';
+import { UNMATCHED_COUNTED } from '../format-unmatched.ts';
 import {
   chain,
   decimal,
@@ -24,6 +25,11 @@ export const unmatchedTransfer = {
   },
 } as const;
 
+const chainName = {
+  ...text('Name of the chain in the networks file, for display.'),
+  examples: ['Ethereum Sepolia'],
+};
+
 export const UNMATCHED = 'Payments that arrived at the address and do not count, newest first, at most 20.';
 
 export const unmatchedPayments: JsonSchema = {
@@ -32,6 +38,7 @@ export const unmatchedPayments: JsonSchema = {
   examples: [[]],
   items: object('A payment that does not count.', {
     ...unmatchedTransfer,
+    chainName,
     explorerUrl: orNull({ type: 'string', format: 'uri', description: 'Explorer page of `txid`.' }),
   }),
 };
@@ -68,6 +75,7 @@ const merchantProfile = object('The merchant, for the checkout page.', {
 export const payinOrder = object('A collection as the checkout page shows it.', {
   orderId,
   chain,
+  chainName,
   symbol: text('Token symbol.'),
   contractAddress: orNull(text('Token contract; the coin type on SUI; null for a native coin.')),
   decimals: { type: 'integer', minimum: 0, description: 'Decimals of the token.' },
@@ -84,6 +92,11 @@ export const payinOrder = object('A collection as the checkout page shows it.', 
   receivedAmount: decimal('Sum of the transfers detected so far.'),
   txid: orNull(text('Latest transaction.')),
   explorerUrl: orNull({ type: 'string', format: 'uri', description: 'Explorer page of `txid`.' }),
+  explorerTxUrl: orNull({
+    ...text('Explorer page of a transaction; replace `{txid}`.'),
+    examples: ['https://sepolia.etherscan.io/tx/{txid}'],
+  }),
+  transactionTime: orNull(unixSeconds('Time of the block of `txid`.')),
   confirmedNum: { type: 'integer', minimum: 0, description: 'Current confirmations of `txid`.' },
   requiredConfirmations: {
     type: ['integer', 'null'],
@@ -100,4 +113,11 @@ export const payinOrder = object('A collection as the checkout page shows it.', 
     examples: [true],
   },
   unmatched: unmatchedPayments,
+  unmatchedCount: {
+    type: 'integer',
+    minimum: 0,
+    maximum: UNMATCHED_COUNTED,
+    description: `Number of payments that do not count; ${UNMATCHED_COUNTED} also stands for more.`,
+    examples: [0],
+  },
 });

@@ -24,6 +24,7 @@ const SAMPLES: Readonly<Record<string, unknown>> = {
   decimals: 6,
   txid: '0x224b6cfb1b9a9f2c7a6f0c7a51d5a0fd1a3b6d1a1c6f0f27e2b7c1f2bd836c41',
   explorerUrl: null,
+  transactionTime: 1_795_262_400,
   blockNum: 71,
   confirmedNum: 3,
   requiredConfirmations: 3,

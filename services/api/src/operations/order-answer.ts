@@ -81,6 +81,7 @@ function unmatchedOf(order: StatusRow, assets: AssetBook): UnmatchedPayment[] {
   const tokenOf = (chain: Chain, symbol: string) => assets.tokenOf(chain, symbol);
   return toUnmatchedTransfers(order, transfers, tokenOf).map(({ reason, ...shown }) => ({
     ...shown,
+    chainName: assets.nameOf(shown.chain),
     explorerUrl: assets.explorerUrl(shown.chain, shown.txid),
     reason,
   }));
@@ -107,6 +108,7 @@ export function toPayinAnswer(order: OrderRow, assets: AssetBook, now: Date): Pa
   return {
     orderId: order.orderId,
     chain: order.chain,
+    chainName: assets.nameOf(order.chain),
     symbol: order.symbol,
     contractAddress:
       order.contractAddress === null ? null : assets.formatContract(order.family, order.contractAddress),
@@ -120,6 +122,8 @@ export function toPayinAnswer(order: OrderRow, assets: AssetBook, now: Date): Pa
     receivedAmount: show(order.detectedAmount),
     txid: order.txHash,
     explorerUrl: order.txHash === null ? null : assets.explorerUrl(order.chain, order.txHash),
+    explorerTxUrl: assets.explorerTxUrl(order.chain),
+    transactionTime: order.txHash === null || order.blockTime === null ? null : unixSeconds(order.blockTime),
     confirmedNum:
       order.blockHeight === null || order.headHeight === null
         ? 0
@@ -131,6 +135,7 @@ export function toPayinAnswer(order: OrderRow, assets: AssetBook, now: Date): Pa
     merchant: profileOf(order.merchant),
     isTestNetwork: isTestNetwork(order.chain),
     unmatched: unmatchedOf(order, assets),
+    unmatchedCount: order.unmatchedCount,
   };
 }
 

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { UNMATCHED_SHOWN } from '@opentill/contracts/format-unmatched';
+import { UNMATCHED_COUNTED, UNMATCHED_SHOWN } from '@opentill/contracts/format-unmatched';
 import type { OrderStatus } from '@opentill/contracts/notify-order';
 import type { Db } from '@opentill/db/database';
 import type { LogoType } from '@opentill/db/merchant-tables';
@@ -35,6 +35,7 @@ export interface OrderRow extends CreatedOrder {
   readonly delivered: BaseUnits | null;
   readonly merchant: MerchantProfileRow;
   readonly unmatched: readonly UnmatchedRow[];
+  readonly unmatchedCount: number;
 }
 
 export interface MerchantProfileRow {
@@ -74,16 +75,22 @@ export interface LogoRow {
 
 const ORDER_COLUMNS = createdColumns('o');
 
-/** Newest first. Reads a bounded range of the index unmatched_deposit_shown, which is empty for most orders. */
+/** Bounded ranges of the index unmatched_deposit_shown, which is empty for most orders. */
+const UNMATCHED_ROWS = sql`
+    from unmatched_deposit d join transfer t on t.transfer_id = d.transfer_id
+    where d.order_pk = o.order_pk and not d.withdrawn and not d.dust and t.state <> 'ORPHANED'`;
+
+/** Newest first. */
 const UNMATCHED = sql`coalesce((
   select jsonb_agg(jsonb_build_object('chain', u.chain, 'symbol', u.symbol, 'amount', u.amount::text,
     'txHash', u.tx_hash, 'reason', u.reason) order by u.transfer_id desc)
   from (
-    select d.transfer_id, d.reason, t.chain, t.symbol, t.amount, t.tx_hash
-    from unmatched_deposit d join transfer t on t.transfer_id = d.transfer_id
-    where d.order_pk = o.order_pk and not d.withdrawn and not d.dust and t.state <> 'ORPHANED'
+    select d.transfer_id, d.reason, t.chain, t.symbol, t.amount, t.tx_hash ${UNMATCHED_ROWS}
     order by d.transfer_id desc limit ${sql.lit(UNMATCHED_SHOWN)}
   ) u), '[]')`;
+
+const UNMATCHED_COUNT = sql`(
+  select count(*)::int from (select ${UNMATCHED_ROWS} limit ${sql.lit(UNMATCHED_COUNTED)}) counted)`;
 
 export function orderReads(db: Db) {
   return {
@@ -100,7 +107,7 @@ export function orderReads(db: Db) {
           jsonb_build_object('merchantId', m.merchant_id, 'name', nullif(m.name, m.merchant_id), 'logoHash', m.logo_hash,
             'accentColor', m.accent_color, 'supportUrl', m.support_url, 'supportEmail', m.support_email,
             'shopUrl', m.shop_url) as merchant,
-          ${UNMATCHED} as unmatched
+          ${UNMATCHED} as unmatched, ${UNMATCHED_COUNT} as "unmatchedCount"
         from orders o
         join merchant m on m.merchant_id = o.merchant_id
         left join chain_cursor c on c.chain = o.chain
