@@ -16,6 +16,7 @@ import {
 import type { CheckoutOrder } from '@opentill/checkout/view/checkout-order';
 import { renderNotice, renderOrderDocument, type Frame } from '@opentill/checkout/view/render-document';
 import { themeOf, themeStyle } from '@opentill/checkout/view/theme';
+import { NAME_PATTERN } from '@opentill/contracts/http/schema-words';
 import { page, type Answer } from './answer.ts';
 import { queryOf } from './routes/query.ts';
 
@@ -118,7 +119,7 @@ function keepAssets({ assets, logo }: CheckoutDesign) {
   );
 }
 
-const ORDER_ID = /^[\w.-]{1,64}$/;
+const ORDER_ID = new RegExp(NAME_PATTERN);
 
 /** For the payer to name to the shop; other characters could pass for a text of the page. */
 function orderIdOf(query: URLSearchParams): string | null {

@@ -264,7 +264,10 @@ export function describeCheckoutOnAStaticHost(under: () => CheckoutUnderTest): v
         expect(await view.page.locator('.code').count()).toBe(1);
         await examine({ ...view, complaints: [] }, 'sui');
         await button.click();
-        await view.page.locator('.notice', { hasText: 'Please do not pay a second time' }).waitFor();
+        await view.page
+          .locator('[role=status]', { hasText: 'Please do not pay a second time' })
+          .first()
+          .waitFor();
         await examine({ ...view, complaints: [] }, 'sui-sent');
         await waitUntil('a checkpoint has it', async () => (await balance()) === '12345678');
         expect(wallet.calls).toEqual(['connect', 'execute sui:testnet']);
@@ -274,7 +277,10 @@ export function describeCheckoutOnAStaticHost(under: () => CheckoutUnderTest): v
       it('is paid in native SUI', async () => {
         const { view, button, balance } = await openOnSui(null);
         await button.click();
-        await view.page.locator('.notice', { hasText: 'Please do not pay a second time' }).waitFor();
+        await view.page
+          .locator('[role=status]', { hasText: 'Please do not pay a second time' })
+          .first()
+          .waitFor();
         await waitUntil('a checkpoint has it', async () => (await balance()) === '12345678000');
         await view.page.close();
       });

@@ -93,8 +93,9 @@ export function describeCheckoutStates(under: () => CheckoutUnderTest): void {
       const view = await under().browser.open(paymentUrl!);
       const wallet = view.page.locator('.open-wallet');
       await wallet.waitFor({ state: 'attached' });
-      await view.page.getByRole('alert').waitFor({ timeout: 60_000 });
-      expect(await wallet.count()).toBe(0);
+      await untilState(view.page, 'tooLate', 60_000);
+      expect(await view.page.locator('.open-wallet, .payment, [role=timer]').count()).toBe(0);
+      expect(await view.page.locator('.step .button').allInnerTexts()).toEqual(['Back to the shop']);
       await examine(view, 'running-out');
       await view.page.close();
     });
@@ -181,9 +182,14 @@ export function describeCheckoutStates(under: () => CheckoutUnderTest): void {
         },
       });
       await view.page.getByText('49.90 USDC has arrived. This order expects USDT.').waitFor();
-      expect(await view.page.innerText('h1')).toBe('Pay Acme Cloud');
+      expect(await view.page.innerText('h1')).toBe('Payment to Acme Cloud');
       expect(await view.page.innerText('.brand')).toBe('Acme Cloud');
       await examine({ ...view, complaints: [] }, 'unmatched');
+      const means = view.page.locator('.payment, [role=timer]');
+      for (const part of await means.all()) expect(await part.isVisible()).toBe(false);
+      await view.page.getByRole('link', { name: 'Pay the order anyway' }).click();
+      for (const part of await means.all()) expect(await part.isVisible()).toBe(true);
+      await examine({ ...view, complaints: [] }, 'unmatched-open');
       await view.page.close();
     }, 60_000);
 

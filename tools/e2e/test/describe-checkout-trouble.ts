@@ -100,6 +100,21 @@ export function describeCheckoutTrouble(under: () => CheckoutUnderTest): void {
       expect(await findAccessibilityProblems(page)).toEqual([]);
       await page.close();
     }, 60_000);
+
+    it('keeps the code open when a page without scripts reloads', async () => {
+      const { paymentUrl } = await under().order('ETH_SEPOLIA');
+      const viewport = { width: 390, height: 664 };
+      const { page } = await under().browser.open(paymentUrl!, {
+        context: { viewport, isMobile: true, hasTouch: true, javaScriptEnabled: false },
+      });
+      const code = page.locator('.code.bare');
+      expect(await code.isVisible()).toBe(false);
+      await page.getByText('Show QR code').tap();
+      expect(await code.isVisible()).toBe(true);
+      await page.waitForEvent('load');
+      expect(await code.isVisible()).toBe(true);
+      await page.close();
+    }, 60_000);
   });
 
   describe('checkout during an outage', () => {
@@ -111,6 +126,8 @@ export function describeCheckoutTrouble(under: () => CheckoutUnderTest): void {
       await gateway.stopService('api', 'SIGKILL');
       await view.page.locator('.offline', { hasText: 'No connection' }).waitFor({ timeout: 15_000 });
       await examine({ ...view, complaints: [] }, 'offline');
+      expect(await view.page.locator('.payment[inert]').count()).toBe(1);
+      expect(await view.page.locator('[data-wallet], .open-wallet').count()).toBe(0);
       await eth().pay({ to: collection.address, amount: '100' });
       await gateway.startService('api');
       await untilState(view.page, 'paid');

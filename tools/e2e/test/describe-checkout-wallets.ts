@@ -19,8 +19,10 @@ const CHAIN_IDS: Readonly<Record<string, string>> = { BSC_TEST: '0x61', ETH_SEPO
 const SOLID_WITHIN_MS = 90_000;
 
 const untilNotice = async (page: Page, text: string) =>
-  page.locator('.notice', { hasText: text }).waitFor({ timeout: 20_000 });
+  page.locator('[role=status]', { hasText: text }).first().waitFor({ timeout: 20_000 });
 const payAgain = (page: Page) => page.getByRole('button', { name: 'Pay again' });
+/** Once a wallet was asked to send, no part of the page invites another payment. */
+const MEANS = '[data-wallet], .open-wallet, .payment, [role=timer]';
 
 /** Also the shifts right after a click, which the browser's own measure excludes. */
 const WATCH_SHIFTS = `{
@@ -70,17 +72,23 @@ export function describeCheckoutWallets(under: () => CheckoutUnderTest): void {
         view.page.evaluate('void open(location.href)'),
       ]);
       await untilNotice(other, 'Please do not pay a second time');
-      expect(await other.locator('.open-wallet').count()).toBe(0);
+      expect(await other.locator(MEANS).count()).toBe(0);
       await other.close();
       await view.page.reload();
       await untilNotice(view.page, 'Please do not pay a second time');
-      expect(await button(view.page).isDisabled()).toBe(true);
+      await untilState(view.page, 'sent');
+      expect(await view.page.locator(MEANS).count()).toBe(0);
+      const link = view.page.getByRole('link', { name: 'View it in the block explorer' });
+      expect(await link.getAttribute('href')).toMatch(/^https:\/\/explorer\.example\/tx\/0x[0-9a-f]{64}$/);
       expect(await payAgain(view.page).count()).toBe(0);
       await examine(view, 'wallet-sent');
+      await view.page.getByText('It was not sent').click();
+      expect(await payAgain(view.page).isEnabled()).toBe(true);
       // After some minutes without the payment, the customer may confirm that the wallet did not pay.
       await sleep(view.page, 200_000);
       await untilNotice(view.page, 'Your payment has not arrived yet');
-      expect(await button(view.page).isDisabled()).toBe(true);
+      await untilState(view.page, 'overdue');
+      expect(await view.page.locator(MEANS).count()).toBe(0);
       expect(await payAgain(view.page).isEnabled()).toBe(true);
       await examine(view, 'wallet-overdue');
       await bsc().mineByTime();
@@ -100,7 +108,7 @@ export function describeCheckoutWallets(under: () => CheckoutUnderTest): void {
       expect(await button(refused.page).isEnabled()).toBe(true);
       const elsewhere = await openWith(collection, bsc());
       await button(elsewhere.page).click();
-      await untilNotice(elsewhere.page, 'Please switch it to Ethereum Sepolia');
+      await untilNotice(elsewhere.page, 'Please switch it to Ethereum (local devnet)');
       await examine(elsewhere, 'wallet-wrong-network');
       expect(sendings(elsewhere.wallet)).toBe(0);
       await Promise.all([refused.page.close(), elsewhere.page.close()]);
@@ -139,8 +147,7 @@ export function describeCheckoutWallets(under: () => CheckoutUnderTest): void {
       await bsc().mineByHand();
       await button(view.page).click();
       await untilNotice(view.page, 'It is not certain whether');
-      expect(await button(view.page).isDisabled()).toBe(true);
-      expect(await view.page.locator('.open-wallet').count()).toBe(0);
+      expect(await view.page.locator(MEANS).count()).toBe(0);
       await examine(view, 'wallet-unsure');
       await bsc().mineByTime();
       await untilState(view.page, 'paid');
@@ -153,7 +160,7 @@ export function describeCheckoutWallets(under: () => CheckoutUnderTest): void {
       const view = await openWith(collection, bsc(), POOR_ACCOUNT);
       await button(view.page).click();
       await untilNotice(view.page, 'has failed on the network');
-      expect(await button(view.page).isDisabled()).toBe(true);
+      expect(await view.page.locator(MEANS).count()).toBe(0);
       await examine(view, 'wallet-reverted');
       await payAgain(view.page).click();
       expect(await button(view.page).isEnabled()).toBe(true);
@@ -240,7 +247,7 @@ export function describeCheckoutWallets(under: () => CheckoutUnderTest): void {
         },
       });
       await untilState(view.page, 'waiting');
-      expect(await view.page.innerText('.network strong')).toBe('Sui testnet');
+      expect(await view.page.innerText('.network strong')).toBe('SUI (local devnet)');
       expect(await view.page.locator('.code').count()).toBe(1);
       expect(await view.page.locator('code.address').textContent()).toBe(collection.address);
       await view.page.getByRole('button', { name: 'Pay with Test Sui Wallet' }).click();

@@ -84,6 +84,15 @@ describe('followOrder without a stream', () => {
     expect(shown).toEqual([server.order]);
   });
 
+  test('notices a payment that does not count when the list is full', async () => {
+    const full = Array.from({ length: 20 }, (_, at) => anUnmatched({ txid: `0x${at}` }));
+    const { asked, server } = aPage(anOrder({ unmatched: full }), { streams: false });
+    await pass(3_500);
+    server.order = anOrder({ unmatched: [anUnmatched({ txid: '0xnew' }), ...full.slice(0, -1)] });
+    await pass(3_000);
+    expect(asked).toEqual(['status', 'status', 'pay']);
+  });
+
   test('never polls an endpoint more than twice a second', async () => {
     const { asked, server, following } = aPage(anOrder(), { streams: false });
     server.answer = { outcome: 'UNREACHABLE' };

@@ -135,8 +135,13 @@ async function askNext(
   const asked = await client.status();
   if (asked.outcome !== 'ANSWERED') return asked;
   const { status, unmatched = [] } = asked.data;
-  const isSame = status === latest.status && unmatched.length === (latest.unmatched ?? []).length;
+  // Newest first, and limited: a new one may leave the length as it is.
+  const isSame = status === latest.status && hashesOf(unmatched) === hashesOf(latest.unmatched ?? []);
   return isSame ? { ...asked, data: 'UNCHANGED' } : client.pay();
+}
+
+function hashesOf(payments: readonly { readonly txid: string }[]): string {
+  return payments.map(({ txid }) => txid).join();
 }
 
 /** @returns milliseconds until the next poll */

@@ -34,6 +34,7 @@ async function start(): Promise<void> {
       data,
       sent: createSentPayments(orderId, storageOf(window), Date.now),
       nowMs: () => performance.now(),
+      timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
       async refresh() {
         const order = await following.refresh();
         return time.checkClocks() ? undefined : order; // the answer may be from before the machine slept
@@ -147,18 +148,14 @@ function listen(screen: Screen, say: Say): void {
 }
 
 async function copy(button: HTMLElement, say: Say, announce: (text: string) => void): Promise<void> {
-  const words = button.querySelector('span');
-  if (words === null || 'copied' in button.dataset) return;
-  const before = words.textContent;
+  if ('copied' in button.dataset) return;
   const copied = await copyText(button.dataset['copy'] ?? '');
   announce(say(copied ? 'copied' : 'copyFailed'));
   if (!copied) return;
-  words.textContent = say('copied');
   button.dataset['copied'] = '';
   setTimeout(() => {
     announce('');
     delete button.dataset['copied'];
-    if (words.textContent === say('copied')) words.textContent = before;
   }, COPIED_SHOWN_MS);
 }
 

@@ -11,7 +11,7 @@ export type ApiResult<Data> =
 
 export interface StatusRead {
   readonly status: OrderStatus;
-  readonly unmatched?: readonly unknown[];
+  readonly unmatched?: readonly { readonly txid: string }[];
 }
 
 export interface OrderClient {

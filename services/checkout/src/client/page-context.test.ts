@@ -4,6 +4,7 @@ import { describePageContext, type Known } from './page-context.ts';
 const described = (known: Partial<Known>) => {
   const nothing = {
     nowSeconds: 1,
+    timeZone: 'UTC',
     offline: false,
     doubtful: false,
     wallets: [],
@@ -14,8 +15,8 @@ const described = (known: Partial<Known>) => {
     host: 'pay.example.com',
     shopName: '',
   };
-  const { walletBusy, onItsWay, mayPayAgain, walletNotice } = describePageContext({ ...nothing, ...known });
-  return [walletBusy, onItsWay, mayPayAgain, walletNotice?.text];
+  const { walletBusy, held, walletNotice } = describePageContext({ ...nothing, ...known });
+  return [walletBusy, held?.state, walletNotice?.text];
 };
 const notice = (text: 'walletAsked' | 'walletSent' | 'walletFailed' | 'walletRefused') => ({
   text,
@@ -27,19 +28,17 @@ const sent = { ...held, state: 'SENT' } as const;
 const reverted = { ...held, state: 'REVERTED' } as const;
 
 test.each([
-  [{}, [false, false, false, undefined]],
-  [{ notice: notice('walletRefused') }, [false, false, false, 'walletRefused']],
-  [{ offline: true }, [true, false, false, undefined]],
+  [{}, [false, undefined, undefined]],
+  [{ notice: notice('walletRefused') }, [false, undefined, 'walletRefused']],
+  [{ offline: true }, [true, undefined, undefined]],
   // Its own wallet is still being asked: no other may be, and the outcome is not unknown yet.
-  [{ asking: 'w', notice: notice('walletAsked'), held: unsure }, [true, true, false, 'walletAsked']],
-  [{ held: sent }, [true, true, false, 'walletSent']],
-  // The payment is overdue: the payer may check and decide to send another one.
-  [{ held: { ...sent, overdue: true } }, [true, true, true, 'walletOverdue']],
-  [{ held: reverted }, [true, true, true, 'walletReverted']],
-  [{ held: unsure }, [true, true, true, 'walletFailed']],
-  [{ held: unsure, notice: notice('walletRefused') }, [true, true, true, 'walletFailed']],
-  [{ notice: notice('walletSent') }, [false, false, false, undefined]],
-  [{ notice: notice('walletFailed') }, [false, false, false, undefined]],
+  [{ asking: 'w', notice: notice('walletAsked'), held: unsure }, [true, undefined, 'walletAsked']],
+  [{ held: sent, notice: notice('walletSent') }, [true, 'sent', undefined]],
+  [{ held: { ...sent, overdue: true } }, [true, 'overdue', undefined]],
+  [{ held: reverted }, [true, 'reverted', undefined]],
+  [{ held: unsure }, [true, 'unsure', undefined]],
+  [{ notice: notice('walletSent') }, [false, undefined, undefined]],
+  [{ notice: notice('walletFailed') }, [false, undefined, undefined]],
 ] as const)('describes the surroundings of %j', (known, expected) => {
   expect(described(known)).toEqual(expected);
 });

@@ -1,8 +1,9 @@
-import type { PageContext, WalletNotice, WalletView } from '../view/page-context.ts';
+import type { HeldView, PageContext, WalletNotice, WalletView } from '../view/page-context.ts';
 import type { HeldPayment } from './sent-payments.ts';
 
 export interface Known {
   readonly nowSeconds: number;
+  readonly timeZone: string;
   readonly offline: boolean;
   /** The clock jumped, and the server has not answered since: the order may be outdated. */
   readonly doubtful: boolean;
@@ -17,32 +18,23 @@ export interface Known {
 }
 
 export function describePageContext(known: Known): PageContext {
-  const { nowSeconds, offline, doubtful, wallets, asking, notice, held, pageUrl, host, shopName } = known;
+  const { asking, notice, held, ...shown } = known;
   const isAsking = asking !== null;
   return {
-    nowSeconds,
-    offline,
-    doubtful,
-    wallets,
+    ...shown,
     asking,
-    walletBusy: isAsking || offline || held !== undefined,
-    onItsWay: isAsking || held !== undefined,
-    mayPayAgain: !isAsking && held !== undefined && (held.state !== 'SENT' || held.overdue),
-    walletNotice: isAsking ? notice : noticeOf(held, notice),
-    pageUrl,
-    host,
-    shopName,
+    walletBusy: isAsking || shown.offline || held !== undefined,
+    held: isAsking || held === undefined ? null : viewOf(held),
+    walletNotice: isAsking || !isOutcome(notice) ? notice : null,
   };
 }
 
-/** The notice of a pending payment stays as long as the payment is held. */
-function noticeOf(held: HeldPayment | undefined, notice: WalletNotice | null): WalletNotice | null {
-  if (held !== undefined) return { text: textOf(held), wallet: held.wallet };
-  return notice?.text === 'walletSent' || notice?.text === 'walletFailed' ? null : notice;
+/** The page shows these outcomes as a held payment, and nothing once that has arrived. */
+function isOutcome(notice: WalletNotice | null): boolean {
+  return notice?.text === 'walletSent' || notice?.text === 'walletFailed';
 }
 
-function textOf({ state, overdue }: HeldPayment): WalletNotice['text'] {
-  if (state === 'REVERTED') return 'walletReverted';
-  if (state === 'UNSURE') return 'walletFailed';
-  return overdue ? 'walletOverdue' : 'walletSent';
+function viewOf({ state, overdue, wallet, transaction }: HeldPayment): HeldView {
+  const states = { SENT: overdue ? 'overdue' : 'sent', UNSURE: 'unsure', REVERTED: 'reverted' } as const;
+  return { state: states[state], wallet, transaction };
 }

@@ -2,7 +2,6 @@ import type { Say } from '../texts/create-say.ts';
 import {
   dueAmount,
   isOpen,
-  isRunningOut,
   urgencyOf,
   type CheckoutOrder,
   type CheckoutState,
@@ -12,7 +11,7 @@ import { markup, type Html } from '../view/html.ts';
 import { brandOf, renderBrand, renderNoticeMain, titleOf, type PageData } from '../view/render-document.ts';
 import { renderOrder } from '../view/render-order.ts';
 import { ringShare } from '../view/render-payment.ts';
-import { isColour, readableOn } from '../view/theme.ts';
+import { accentValues, isColour } from '../view/theme.ts';
 import { stateShown, type PageContext, type WalletNotice } from '../view/page-context.ts';
 import { askWallet } from './ask-wallet.ts';
 import { describePageContext } from './page-context.ts';
@@ -27,6 +26,7 @@ export interface ScreenDeps {
   readonly data: Pick<PageData, 'apiBase' | 'brand'>;
   readonly sent: SentPayments;
   readonly nowMs: () => number;
+  readonly timeZone: string;
   readonly refresh: () => Promise<CheckoutOrder | undefined>;
 }
 
@@ -55,9 +55,7 @@ interface State {
   asking: string | null;
   notice: WalletNotice | null;
   shownState: CheckoutState | undefined;
-  runningOut: boolean;
   urgency: string | undefined;
-  mayPayAgain: boolean;
 }
 
 export function createScreen(deps: ScreenDeps, first: CheckoutOrder | null): Screen {
@@ -70,9 +68,7 @@ export function createScreen(deps: ScreenDeps, first: CheckoutOrder | null): Scr
     asking: null,
     notice: null,
     shownState: undefined,
-    runningOut: false,
     urgency: undefined,
-    mayPayAgain: false,
   };
   const { document } = deps;
   const change = (changes: Partial<State>): void => {
@@ -115,7 +111,7 @@ export function createScreen(deps: ScreenDeps, first: CheckoutOrder | null): Scr
       change({ asking: null, notice });
     },
     allowAgain() {
-      if (state.order === null || !surroundingsOf(deps, state, state.order).mayPayAgain) return;
+      if (state.order === null || surroundingsOf(deps, state, state.order).held === null) return;
       deps.sent.forget();
       change({ notice: null });
     },
@@ -155,17 +151,15 @@ function surroundingsOf(deps: ScreenDeps, state: State, order: CheckoutOrder): P
   const held = heldOf(deps, state, order);
   const { href: pageUrl, host } = deps.document.location;
   const { name: shopName } = deps.data.brand;
-  const known = { nowSeconds, asking, notice, offline, doubtful, wallets, held };
+  const { timeZone } = deps;
+  const known = { nowSeconds, timeZone, asking, notice, offline, doubtful, wallets, held };
   return describePageContext({ ...known, pageUrl, host, shopName });
 }
 
 /** Time changes more than the countdown. */
 function isStale(state: State, order: CheckoutOrder, around: PageContext): boolean {
   return (
-    stateShown(order, around) !== state.shownState ||
-    isRunningOut(order, around.nowSeconds) !== state.runningOut ||
-    urgencyOf(order, around.nowSeconds) !== state.urgency ||
-    around.mayPayAgain !== state.mayPayAgain
+    stateShown(order, around) !== state.shownState || urgencyOf(order, around.nowSeconds) !== state.urgency
   );
 }
 
@@ -176,9 +170,7 @@ function show(deps: ScreenDeps, state: State): void {
   put(deps.document, renderOrder(order, around, deps.say));
   showBrand(deps, order);
   state.shownState = stateShown(order, around);
-  state.runningOut = isRunningOut(order, around.nowSeconds);
   state.urgency = urgencyOf(order, around.nowSeconds);
-  state.mayPayAgain = around.mayPayAgain;
   deps.document.title = titleOf(order, state.shownState, deps.say);
 }
 
@@ -188,8 +180,7 @@ function showBrand({ document, data }: ScreenDeps, order: CheckoutOrder): void {
   const accent = order.merchant?.accentColor;
   if (!isColour(accent)) return;
   const { style } = document.documentElement;
-  style.setProperty('--accent', accent);
-  style.setProperty('--on-accent', readableOn(accent));
+  for (const [name, value] of accentValues(accent)) style.setProperty(name, value);
 }
 
 function put(document: Document, wanted: Html, place = 'main'): void {

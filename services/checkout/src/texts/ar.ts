@@ -12,9 +12,20 @@ export const ar: Texts = {
   underpaid: 'انتهت الصلاحية: المبلغ الواصل غير كافٍ',
   late: 'انتهت الصلاحية: وصلت دفعتك متأخرة',
   failed: 'فشلت هذه الدفعة',
+  sent: 'أُرسلت. يجري البحث عنها في الشبكة',
+  overdue: 'أُرسلت، ولم تظهر في الشبكة بعد',
+  unsure: 'هل أُرسلت دفعتك؟',
+  reverted: 'فشلت الدفعة في الشبكة',
 
   payTo: 'ادفع إلى {merchant}',
+  paymentTo: 'دفعة إلى {merchant}',
+  paidTo: 'تم الدفع إلى {merchant}',
   paymentRequest: 'طلب دفع',
+  paidTitle: 'تم الدفع',
+  receivedOf: 'وصل {received} من {amount}',
+  expiredTitle: 'انتهت الصلاحية',
+  lateTitle: 'وصلت متأخرة',
+  failedTitle: 'فشلت',
   testNetwork: 'شبكة اختبار: ليست نقودًا حقيقية',
   hostedBy: 'صفحة الدفع من {host}',
 
@@ -39,11 +50,14 @@ export const ar: Texts = {
   unmatchedAfter: 'وصل {amount} مع أن الطلب كان مدفوعًا.',
   unmatchedFailed: 'وصل {amount}. تم رفض الطلب.',
   unmatchedHint: 'المبلغ مسجَّل ولم يضِع. يُرجى عدم إرساله مرة أخرى: تواصل مع المتجر واذكر رقم الطلب.',
+  unmatchedMore: 'وغيرها: {count}',
+  payAnyway: 'دفع الطلب على أي حال',
 
-  timeLeft: 'الوقت المتبقي',
-  tooLate: 'فات أوان هذه الدفعة: ابدأ من جديد',
-  runningOut:
+  timeLeft: 'الوقت المتبقي للدفع',
+  tooLate: 'فات أوان هذه الدفعة',
+  tooLateHint:
     'قد تصل الدفعة المرسلة الآن متأخرة جدًا. إذا لم تدفع بعد، فيُرجى البدء من جديد في المتجر. وإذا دفعت، فانتظر هنا.',
+  scanOrSend: 'امسح الرمز بمحفظتك، أو أرسل {amount} بالضبط إلى هذا العنوان.',
   amount: 'المبلغ',
   amountMissing: 'المتبقي إرساله',
   network: 'الشبكة',
@@ -57,6 +71,7 @@ export const ar: Texts = {
   addressOnly: 'العنوان فقط',
   addressOnlyHint: 'تقرؤه كل محفظة ومنصة. أدخل المبلغ بنفسك.',
   chooseCode: 'محتوى رمز QR',
+  copy: 'نسخ',
   copyAmount: 'نسخ المبلغ',
   copyAddress: 'نسخ العنوان',
   copyOrder: 'نسخ رقم الطلب',
@@ -68,7 +83,7 @@ export const ar: Texts = {
   openIn: 'الفتح في {wallet}',
   payWith: 'الدفع عبر {wallet}',
   walletAsked: 'يُرجى التأكيد في {wallet}.',
-  walletSent: 'أُرسلت. ستظهر هنا حالما تُظهرها الشبكة. يُرجى عدم الدفع مرة ثانية.',
+  walletSent: 'ستظهر دفعتك هنا حالما تُظهرها الشبكة. يُرجى عدم الدفع مرة ثانية.',
   walletOverdue:
     'لم تصل دفعتك بعد. يُرجى التحقق في {wallet}: ما دامت معلّقة هناك فقد تصل. لا تدفع مجددًا إلا إذا فشلت أو أُلغيت.',
   walletReverted:
@@ -78,10 +93,12 @@ export const ar: Texts = {
   walletFailed: 'ليس مؤكدًا أن {wallet} قد أرسل المبلغ. يُرجى التحقق في {wallet} قبل الدفع مجددًا.',
   walletNotAsked: 'لم يصل رد من خادم المتجر، لذا لم يُطلب شيء من {wallet}. يُرجى المحاولة بعد لحظة.',
   payAgain: 'تحققتُ: لم يُدفَع شيء. الدفع مجددًا',
+  notSent: 'لم تُرسَل',
   walletNotReady: 'لم يستجب {wallet}. لم يُرسَل شيء. يُرجى فتحه وإلغاء قفله ثم المحاولة مجددًا.',
   walletUnable: 'لا يستطيع {wallet} إرسال هذا من هنا. يُرجى الدفع إلى العنوان.',
 
   order: 'الطلب',
+  paidAt: 'التاريخ والوقت',
   price: 'السعر',
   received: 'الواصل',
   tooMuch: 'الزائد',
@@ -98,6 +115,7 @@ export const ar: Texts = {
   printReceipt: 'طباعة الإيصال',
 
   offline: 'لا يوجد اتصال. تجري المحاولة مجددًا؛ ما دفعته لم يضِع.',
+  offlineWait: 'يُرجى عدم الدفع حتى يعود الاتصال.',
   language: 'اللغة',
   loading: 'جارٍ تحميل طلب الدفع',
   needsScript: 'تحتاج هذه الصفحة إلى JavaScript.',

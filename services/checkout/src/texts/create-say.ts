@@ -7,10 +7,21 @@ export interface Say {
   /** `1,234.50 USDT` of the exact decimal `1234.50`: grouped as in the language, and never broken apart. */
   money(amount: string, symbol: string): string;
   figure(amount: string): string;
+  /** `23 November 2026, 20:14 UTC`, with Latin digits like all figures. */
+  time(unixSeconds: number, timeZone: string): string;
 }
 
 /** Left-to-right isolate: amounts and names keep their order within right-to-left text. */
 const [ISOLATE, END_OF_ISOLATE] = ['\u2066', '\u2069'];
+const TIME_FORMAT = {
+  day: 'numeric',
+  month: 'long',
+  year: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  timeZoneName: 'short',
+  hourCycle: 'h23',
+} as const;
 const NO_BREAK_SPACE = '\u00a0';
 
 export function createSay(language: Language, texts: Texts): Say {
@@ -28,6 +39,10 @@ export function createSay(language: Language, texts: Texts): Say {
     });
   return Object.assign(say, {
     figure,
+    time: (unixSeconds: number, timeZone: string) =>
+      new Intl.DateTimeFormat(`${language}-u-ca-gregory-nu-latn`, { ...TIME_FORMAT, timeZone }).format(
+        unixSeconds * 1000,
+      ),
     money: (amount: string, symbol: string) => `${figure(amount)}${NO_BREAK_SPACE}${symbol}`,
   });
 }

@@ -12,9 +12,20 @@ export const de: Texts = {
   underpaid: 'Abgelaufen: Es ist zu wenig angekommen',
   late: 'Abgelaufen: Ihre Zahlung kam zu spät',
   failed: 'Diese Zahlung ist fehlgeschlagen',
+  sent: 'Gesendet. Wird im Netzwerk gesucht',
+  overdue: 'Gesendet, aber im Netzwerk noch nicht zu sehen',
+  unsure: 'Wurde Ihre Zahlung gesendet?',
+  reverted: 'Die Zahlung ist im Netzwerk fehlgeschlagen',
 
   payTo: '{merchant} bezahlen',
+  paymentTo: 'Zahlung an {merchant}',
+  paidTo: 'An {merchant} bezahlt',
   paymentRequest: 'Zahlungsanforderung',
+  paidTitle: 'Bezahlt',
+  receivedOf: '{received} von {amount} angekommen',
+  expiredTitle: 'Abgelaufen',
+  lateTitle: 'Zu spät angekommen',
+  failedTitle: 'Fehlgeschlagen',
   testNetwork: 'Testnetz: kein echtes Geld',
   hostedBy: 'Zahlungsseite von {host}',
 
@@ -50,11 +61,14 @@ export const de: Texts = {
   unmatchedFailed: '{amount} ist eingegangen. Die Bestellung wurde abgelehnt.',
   unmatchedHint:
     'Der Betrag ist erfasst und nicht verloren. Bitte senden Sie ihn nicht noch einmal: Wenden Sie sich an den Shop und nennen Sie die Bestellnummer.',
+  unmatchedMore: 'Und {count} weitere',
+  payAnyway: 'Bestellung trotzdem bezahlen',
 
-  timeLeft: 'Verbleibende Zeit',
-  tooLate: 'Zu spät für diese Zahlung: bitte neu beginnen',
-  runningOut:
+  timeLeft: 'Zeit zum Bezahlen',
+  tooLate: 'Zu spät für diese Zahlung',
+  tooLateHint:
     'Was Sie jetzt senden, kommt vielleicht zu spät an. Wenn Sie noch nicht bezahlt haben, beginnen Sie bitte im Shop neu. Wenn Sie bezahlt haben, warten Sie hier.',
+  scanOrSend: 'Scannen Sie mit Ihrer Wallet, oder senden Sie genau {amount} an diese Adresse.',
   amount: 'Betrag',
   amountMissing: 'Noch zu senden',
   network: 'Netzwerk',
@@ -69,6 +83,7 @@ export const de: Texts = {
   addressOnly: 'Nur Adresse',
   addressOnlyHint: 'Jede Wallet und jede Börse kann ihn lesen. Geben Sie den Betrag selbst ein.',
   chooseCode: 'Was der QR-Code enthält',
+  copy: 'Kopieren',
   copyAmount: 'Betrag kopieren',
   copyAddress: 'Adresse kopieren',
   copyOrder: 'Bestellnummer kopieren',
@@ -81,7 +96,7 @@ export const de: Texts = {
   payWith: 'Mit {wallet} bezahlen',
   walletAsked: 'Bitte bestätigen Sie in {wallet}.',
   walletSent:
-    'Gesendet. Sobald das Netzwerk Ihre Zahlung zeigt, sehen Sie sie hier. Bitte bezahlen Sie nicht ein zweites Mal.',
+    'Sobald das Netzwerk Ihre Zahlung zeigt, sehen Sie sie hier. Bitte bezahlen Sie nicht ein zweites Mal.',
   walletOverdue:
     'Ihre Zahlung ist noch nicht angekommen. Bitte sehen Sie in {wallet} nach: Solange sie dort aussteht, kann sie noch ankommen. Bezahlen Sie nur dann noch einmal, wenn sie fehlgeschlagen ist oder abgebrochen wurde.',
   walletReverted:
@@ -94,11 +109,13 @@ export const de: Texts = {
   walletNotAsked:
     'Keine Antwort vom Server des Shops, deshalb wurde {wallet} nicht gefragt. Bitte versuchen Sie es gleich noch einmal.',
   payAgain: 'Ich habe nachgesehen: Es wurde nichts bezahlt. Noch einmal bezahlen',
+  notSent: 'Sie wurde nicht gesendet',
   walletNotReady:
     '{wallet} hat nicht geantwortet. Es wurde nichts gesendet. Bitte öffnen und entsperren Sie die Wallet und versuchen Sie es noch einmal.',
   walletUnable: '{wallet} kann das von hier aus nicht senden. Bitte bezahlen Sie an die Adresse.',
 
   order: 'Bestellung',
+  paidAt: 'Datum und Uhrzeit',
   price: 'Preis',
   received: 'Angekommen',
   tooMuch: 'Zu viel',
@@ -115,6 +132,7 @@ export const de: Texts = {
   printReceipt: 'Beleg drucken',
 
   offline: 'Keine Verbindung. Neuer Versuch läuft; was Sie bezahlt haben, ist nicht verloren.',
+  offlineWait: 'Bitte bezahlen Sie erst, wenn die Verbindung wieder da ist.',
   language: 'Sprache',
   loading: 'Die Zahlungsanforderung wird geladen',
   needsScript: 'Diese Seite braucht JavaScript.',

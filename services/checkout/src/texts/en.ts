@@ -11,9 +11,20 @@ export const en = {
   underpaid: 'Expired: too little has arrived',
   late: 'Expired: your payment came too late',
   failed: 'This payment has failed',
+  sent: 'Sent. Looking for it on the network',
+  overdue: 'Sent, but not seen on the network yet',
+  unsure: 'Was your payment sent?',
+  reverted: 'The payment has failed on the network',
 
   payTo: 'Pay {merchant}',
+  paymentTo: 'Payment to {merchant}',
+  paidTo: 'Paid to {merchant}',
   paymentRequest: 'Payment request',
+  paidTitle: 'Paid',
+  receivedOf: 'Received {received} of {amount}',
+  expiredTitle: 'Expired',
+  lateTitle: 'Received too late',
+  failedTitle: 'Failed',
   testNetwork: 'Test network: no real money',
   hostedBy: 'Payment page of {host}',
 
@@ -43,11 +54,14 @@ export const en = {
   unmatchedFailed: '{amount} has arrived. The order was refused.',
   unmatchedHint:
     'It is recorded and not lost. Please do not send it again: contact the shop and give the order number.',
+  unmatchedMore: 'And {count} more',
+  payAnyway: 'Pay the order anyway',
 
-  timeLeft: 'Time left',
-  tooLate: 'Too late for this payment: start again',
-  runningOut:
+  timeLeft: 'Time left to pay',
+  tooLate: 'Too late for this payment',
+  tooLateHint:
     'A payment sent now may arrive too late. If you have not paid yet, please start again in the shop. If you have paid, wait here.',
+  scanOrSend: 'Scan with your wallet, or send exactly {amount} to this address.',
   amount: 'Amount',
   amountMissing: 'Still to send',
   network: 'Network',
@@ -61,6 +75,7 @@ export const en = {
   addressOnly: 'Address only',
   addressOnlyHint: 'Every wallet and exchange can read it. Enter the amount by hand.',
   chooseCode: 'What the QR code holds',
+  copy: 'Copy',
   copyAmount: 'Copy amount',
   copyAddress: 'Copy address',
   copyOrder: 'Copy order number',
@@ -73,7 +88,7 @@ export const en = {
   payWith: 'Pay with {wallet}',
   walletAsked: 'Please confirm in {wallet}.',
   walletSent:
-    'Sent. As soon as the network shows your payment, you will see it here. Please do not pay a second time.',
+    'As soon as the network shows your payment, you will see it here. Please do not pay a second time.',
   walletOverdue:
     'Your payment has not arrived yet. Please look into {wallet}: while it is pending there, it may still arrive. Pay again only if it has failed or was cancelled.',
   walletReverted:
@@ -85,10 +100,12 @@ export const en = {
   walletNotAsked:
     'No answer from the shop’s server, so {wallet} was not asked. Please try again in a moment.',
   payAgain: 'I have checked: nothing was paid. Pay again',
+  notSent: 'It was not sent',
   walletNotReady: '{wallet} did not answer. Nothing was sent. Please open and unlock it, then try again.',
   walletUnable: '{wallet} cannot send this from here. Please pay to the address.',
 
   order: 'Order',
+  paidAt: 'Date and time',
   price: 'Price',
   received: 'Received',
   tooMuch: 'Too much',
@@ -105,6 +122,7 @@ export const en = {
   printReceipt: 'Print the receipt',
 
   offline: 'No connection. Trying again; what you have paid is not lost.',
+  offlineWait: 'Please do not pay until the connection is back.',
   language: 'Language',
   loading: 'Loading the payment request',
   needsScript: 'This page needs JavaScript.',

@@ -12,9 +12,20 @@ export const es: Texts = {
   underpaid: 'Caducada: ha llegado una cantidad insuficiente',
   late: 'Caducada: tu pago llegó demasiado tarde',
   failed: 'Este pago ha fallado',
+  sent: 'Enviado. Se busca en la red',
+  overdue: 'Enviado, pero aún no se ve en la red',
+  unsure: '¿Se envió tu pago?',
+  reverted: 'El pago ha fallado en la red',
 
   payTo: 'Pagar a {merchant}',
+  paymentTo: 'Pago a {merchant}',
+  paidTo: 'Pagado a {merchant}',
   paymentRequest: 'Solicitud de pago',
+  paidTitle: 'Pagado',
+  receivedOf: 'Recibido {received} de {amount}',
+  expiredTitle: 'Caducado',
+  lateTitle: 'Recibido demasiado tarde',
+  failedTitle: 'Fallido',
   testNetwork: 'Red de prueba: no es dinero real',
   hostedBy: 'Página de pago de {host}',
 
@@ -45,11 +56,14 @@ export const es: Texts = {
   unmatchedFailed: 'Han llegado {amount}. El pedido fue rechazado.',
   unmatchedHint:
     'Está registrado y no se ha perdido. No lo envíes otra vez: contacta con la tienda e indica el número de pedido.',
+  unmatchedMore: 'Y {count} más',
+  payAnyway: 'Pagar el pedido de todos modos',
 
-  timeLeft: 'Tiempo restante',
-  tooLate: 'Demasiado tarde para este pago: empieza de nuevo',
-  runningOut:
+  timeLeft: 'Tiempo para pagar',
+  tooLate: 'Demasiado tarde para este pago',
+  tooLateHint:
     'Un pago enviado ahora puede llegar demasiado tarde. Si aún no has pagado, empieza de nuevo en la tienda. Si ya has pagado, espera aquí.',
+  scanOrSend: 'Escanea con tu monedero o envía exactamente {amount} a esta dirección.',
   amount: 'Importe',
   amountMissing: 'Falta por enviar',
   network: 'Red',
@@ -64,6 +78,7 @@ export const es: Texts = {
   addressOnly: 'Solo dirección',
   addressOnlyHint: 'Cualquier monedero o exchange puede leerlo. Introduce el importe a mano.',
   chooseCode: 'Qué contiene el código QR',
+  copy: 'Copiar',
   copyAmount: 'Copiar importe',
   copyAddress: 'Copiar dirección',
   copyOrder: 'Copiar número de pedido',
@@ -75,7 +90,7 @@ export const es: Texts = {
   openIn: 'Abrir en {wallet}',
   payWith: 'Pagar con {wallet}',
   walletAsked: 'Confirma en {wallet}.',
-  walletSent: 'Enviado. En cuanto la red muestre tu pago, lo verás aquí. No pagues por segunda vez.',
+  walletSent: 'En cuanto la red muestre tu pago, lo verás aquí. No pagues por segunda vez.',
   walletOverdue:
     'Tu pago aún no ha llegado. Mira en {wallet}: mientras siga pendiente allí, todavía puede llegar. Paga de nuevo solo si ha fallado o se ha cancelado.',
   walletReverted:
@@ -86,11 +101,13 @@ export const es: Texts = {
   walletNotAsked:
     'El servidor de la tienda no responde, así que no se ha pedido nada a {wallet}. Inténtalo de nuevo en un momento.',
   payAgain: 'Lo he comprobado: no se pagó nada. Pagar de nuevo',
+  notSent: 'No se envió',
   walletNotReady:
     '{wallet} no ha respondido. No se ha enviado nada. Ábrelo, desbloquéalo e inténtalo de nuevo.',
   walletUnable: '{wallet} no puede enviar esto desde aquí. Paga a la dirección.',
 
   order: 'Pedido',
+  paidAt: 'Fecha y hora',
   price: 'Precio',
   received: 'Recibido',
   tooMuch: 'De más',
@@ -107,6 +124,7 @@ export const es: Texts = {
   printReceipt: 'Imprimir el recibo',
 
   offline: 'Sin conexión. Se intenta de nuevo; lo que has pagado no se ha perdido.',
+  offlineWait: 'No pagues hasta que vuelva la conexión.',
   language: 'Idioma',
   loading: 'Cargando la solicitud de pago',
   needsScript: 'Esta página necesita JavaScript.',

@@ -12,9 +12,20 @@ export const fr: Texts = {
   underpaid: 'Expirée : le montant reçu est insuffisant',
   late: 'Expirée : votre paiement est arrivé trop tard',
   failed: 'Ce paiement a échoué',
+  sent: 'Envoyé. Recherche sur le réseau en cours',
+  overdue: 'Envoyé, mais pas encore visible sur le réseau',
+  unsure: 'Votre paiement a-t-il été envoyé ?',
+  reverted: 'Le paiement a échoué sur le réseau',
 
   payTo: 'Payer {merchant}',
+  paymentTo: 'Paiement à {merchant}',
+  paidTo: 'Payé à {merchant}',
   paymentRequest: 'Demande de paiement',
+  paidTitle: 'Payé',
+  receivedOf: 'Reçu {received} sur {amount}',
+  expiredTitle: 'Expiré',
+  lateTitle: 'Reçu trop tard',
+  failedTitle: 'Échoué',
   testNetwork: 'Réseau de test : pas d’argent réel',
   hostedBy: 'Page de paiement de {host}',
 
@@ -46,11 +57,14 @@ export const fr: Texts = {
   unmatchedFailed: '{amount} est arrivé. La commande a été refusée.',
   unmatchedHint:
     'C’est enregistré et rien n’est perdu. Ne l’envoyez pas une seconde fois : contactez la boutique en indiquant le numéro de commande.',
+  unmatchedMore: 'Et {count} de plus',
+  payAnyway: 'Payer la commande quand même',
 
-  timeLeft: 'Temps restant',
-  tooLate: 'Trop tard pour ce paiement : recommencez',
-  runningOut:
+  timeLeft: 'Temps restant pour payer',
+  tooLate: 'Trop tard pour ce paiement',
+  tooLateHint:
     'Un paiement envoyé maintenant risque d’arriver trop tard. Si vous n’avez pas encore payé, recommencez dans la boutique. Si vous avez payé, attendez ici.',
+  scanOrSend: 'Scannez avec votre portefeuille, ou envoyez exactement {amount} à cette adresse.',
   amount: 'Montant',
   amountMissing: 'Reste à envoyer',
   network: 'Réseau',
@@ -66,6 +80,7 @@ export const fr: Texts = {
   addressOnly: 'Adresse seule',
   addressOnlyHint: 'Tous les portefeuilles et plateformes le lisent. Saisissez le montant à la main.',
   chooseCode: 'Contenu du code QR',
+  copy: 'Copier',
   copyAmount: 'Copier le montant',
   copyAddress: 'Copier l’adresse',
   copyOrder: 'Copier le numéro de commande',
@@ -78,7 +93,7 @@ export const fr: Texts = {
   payWith: 'Payer avec {wallet}',
   walletAsked: 'Veuillez confirmer dans {wallet}.',
   walletSent:
-    'Envoyé. Dès que le réseau affichera votre paiement, vous le verrez ici. Ne payez pas une seconde fois.',
+    'Dès que le réseau affichera votre paiement, vous le verrez ici. Ne payez pas une seconde fois.',
   walletOverdue:
     'Votre paiement n’est pas encore arrivé. Vérifiez dans {wallet} : tant qu’il y est en attente, il peut encore arriver. Ne payez à nouveau que s’il a échoué ou a été annulé.',
   walletReverted:
@@ -90,10 +105,12 @@ export const fr: Texts = {
   walletNotAsked:
     'Pas de réponse du serveur de la boutique : rien n’a été demandé à {wallet}. Réessayez dans un instant.',
   payAgain: 'J’ai vérifié : rien n’a été payé. Payer à nouveau',
+  notSent: 'Il n’a pas été envoyé',
   walletNotReady: '{wallet} n’a pas répondu. Rien n’a été envoyé. Ouvrez-le, déverrouillez-le et réessayez.',
   walletUnable: '{wallet} ne peut pas l’envoyer d’ici. Veuillez payer à l’adresse.',
 
   order: 'Commande',
+  paidAt: 'Date et heure',
   price: 'Prix',
   received: 'Reçu',
   tooMuch: 'En trop',
@@ -110,6 +127,7 @@ export const fr: Texts = {
   printReceipt: 'Imprimer le reçu',
 
   offline: 'Pas de connexion. Nouvel essai en cours ; ce que vous avez payé n’est pas perdu.',
+  offlineWait: 'Ne payez pas avant le retour de la connexion.',
   language: 'Langue',
   loading: 'Chargement de la demande de paiement',
   needsScript: 'Cette page a besoin de JavaScript.',

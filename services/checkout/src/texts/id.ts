@@ -12,9 +12,20 @@ export const id: Texts = {
   underpaid: 'Kedaluwarsa: jumlah yang tiba kurang',
   late: 'Kedaluwarsa: pembayaran Anda terlambat',
   failed: 'Pembayaran ini gagal',
+  sent: 'Terkirim. Sedang dicari di jaringan',
+  overdue: 'Terkirim, tetapi belum terlihat di jaringan',
+  unsure: 'Apakah pembayaran Anda terkirim?',
+  reverted: 'Pembayaran gagal di jaringan',
 
   payTo: 'Bayar {merchant}',
+  paymentTo: 'Pembayaran untuk {merchant}',
+  paidTo: 'Dibayar ke {merchant}',
   paymentRequest: 'Permintaan pembayaran',
+  paidTitle: 'Dibayar',
+  receivedOf: 'Diterima {received} dari {amount}',
+  expiredTitle: 'Kedaluwarsa',
+  lateTitle: 'Tiba terlambat',
+  failedTitle: 'Gagal',
   testNetwork: 'Jaringan uji: bukan uang sungguhan',
   hostedBy: 'Halaman pembayaran {host}',
 
@@ -44,11 +55,14 @@ export const id: Texts = {
   unmatchedFailed: '{amount} telah tiba. Pesanan ditolak.',
   unmatchedHint:
     'Sudah tercatat dan tidak hilang. Jangan kirim lagi: hubungi toko dan sebutkan nomor pesanannya.',
+  unmatchedMore: 'Dan {count} lagi',
+  payAnyway: 'Tetap bayar pesanan ini',
 
-  timeLeft: 'Sisa waktu',
-  tooLate: 'Terlambat untuk pembayaran ini: mulai lagi',
-  runningOut:
+  timeLeft: 'Sisa waktu membayar',
+  tooLate: 'Terlambat untuk pembayaran ini',
+  tooLateHint:
     'Pembayaran yang dikirim sekarang mungkin tiba terlambat. Jika belum membayar, silakan mulai lagi di toko. Jika sudah membayar, tunggu di sini.',
+  scanOrSend: 'Pindai dengan dompet Anda, atau kirim tepat {amount} ke alamat ini.',
   amount: 'Jumlah',
   amountMissing: 'Masih harus dikirim',
   network: 'Jaringan',
@@ -63,6 +77,7 @@ export const id: Texts = {
   addressOnly: 'Alamat saja',
   addressOnlyHint: 'Semua dompet dan bursa dapat membacanya. Masukkan jumlahnya sendiri.',
   chooseCode: 'Isi kode QR',
+  copy: 'Salin',
   copyAmount: 'Salin jumlah',
   copyAddress: 'Salin alamat',
   copyOrder: 'Salin nomor pesanan',
@@ -74,7 +89,8 @@ export const id: Texts = {
   openIn: 'Buka di {wallet}',
   payWith: 'Bayar dengan {wallet}',
   walletAsked: 'Silakan konfirmasi di {wallet}.',
-  walletSent: 'Terkirim. Begitu jaringan menampilkannya, Anda melihatnya di sini. Jangan membayar dua kali.',
+  walletSent:
+    'Begitu jaringan menampilkan pembayaran Anda, Anda melihatnya di sini. Jangan membayar dua kali.',
   walletOverdue:
     'Pembayaran Anda belum tiba. Periksa di {wallet}: selama masih tertunda di sana, pembayaran masih bisa tiba. Bayar lagi hanya jika gagal atau dibatalkan.',
   walletReverted:
@@ -85,10 +101,12 @@ export const id: Texts = {
   walletNotAsked:
     'Tidak ada jawaban dari server toko, jadi {wallet} tidak diminta membayar. Coba lagi sebentar lagi.',
   payAgain: 'Sudah saya periksa: tidak ada yang dibayar. Bayar lagi',
+  notSent: 'Tidak terkirim',
   walletNotReady: '{wallet} tidak menjawab. Tidak ada yang dikirim. Buka dan buka kuncinya, lalu coba lagi.',
   walletUnable: '{wallet} tidak dapat mengirim ini dari sini. Silakan bayar ke alamatnya.',
 
   order: 'Pesanan',
+  paidAt: 'Tanggal dan waktu',
   price: 'Harga',
   received: 'Diterima',
   tooMuch: 'Kelebihan',
@@ -105,6 +123,7 @@ export const id: Texts = {
   printReceipt: 'Cetak tanda terima',
 
   offline: 'Tidak ada koneksi. Mencoba lagi; yang Anda bayar tidak hilang.',
+  offlineWait: 'Jangan membayar sebelum koneksi kembali.',
   language: 'Bahasa',
   loading: 'Memuat permintaan pembayaran',
   needsScript: 'Halaman ini memerlukan JavaScript.',

@@ -12,9 +12,20 @@ export const pt: Texts = {
   underpaid: 'Expirado: chegou um valor insuficiente',
   late: 'Expirado: o seu pagamento chegou tarde demais',
   failed: 'Este pagamento falhou',
+  sent: 'Enviado. Procurando na rede',
+  overdue: 'Enviado, mas ainda não visto na rede',
+  unsure: 'Seu pagamento foi enviado?',
+  reverted: 'O pagamento falhou na rede',
 
   payTo: 'Pagar {merchant}',
+  paymentTo: 'Pagamento a {merchant}',
+  paidTo: 'Pago a {merchant}',
   paymentRequest: 'Pedido de pagamento',
+  paidTitle: 'Pago',
+  receivedOf: 'Recebido {received} de {amount}',
+  expiredTitle: 'Expirado',
+  lateTitle: 'Recebido tarde demais',
+  failedTitle: 'Falhou',
   testNetwork: 'Rede de teste: não é dinheiro real',
   hostedBy: 'Página de pagamento de {host}',
 
@@ -44,11 +55,14 @@ export const pt: Texts = {
   unmatchedFailed: '{amount} chegou. O pedido foi recusado.',
   unmatchedHint:
     'Está registrado e não se perdeu. Não envie de novo: fale com a loja e informe o número do pedido.',
+  unmatchedMore: 'E mais {count}',
+  payAnyway: 'Pagar o pedido mesmo assim',
 
-  timeLeft: 'Tempo restante',
-  tooLate: 'Tarde demais para este pagamento: comece de novo',
-  runningOut:
+  timeLeft: 'Tempo restante para pagar',
+  tooLate: 'Tarde demais para este pagamento',
+  tooLateHint:
     'Um pagamento enviado agora pode chegar tarde demais. Se ainda não pagou, comece de novo na loja. Se já pagou, aguarde aqui.',
+  scanOrSend: 'Escaneie com sua carteira ou envie exatamente {amount} para este endereço.',
   amount: 'Valor',
   amountMissing: 'Falta enviar',
   network: 'Rede',
@@ -63,6 +77,7 @@ export const pt: Texts = {
   addressOnly: 'Só o endereço',
   addressOnlyHint: 'Toda carteira e corretora consegue ler. Digite o valor manualmente.',
   chooseCode: 'O que o código QR contém',
+  copy: 'Copiar',
   copyAmount: 'Copiar valor',
   copyAddress: 'Copiar endereço',
   copyOrder: 'Copiar número do pedido',
@@ -74,7 +89,7 @@ export const pt: Texts = {
   openIn: 'Abrir no {wallet}',
   payWith: 'Pagar com {wallet}',
   walletAsked: 'Confirme em {wallet}.',
-  walletSent: 'Enviado. Assim que a rede mostrar, você verá aqui. Não pague uma segunda vez.',
+  walletSent: 'Assim que a rede mostrar seu pagamento, você o verá aqui. Não pague uma segunda vez.',
   walletOverdue:
     'Seu pagamento ainda não chegou. Verifique em {wallet}: enquanto estiver pendente lá, ele ainda pode chegar. Pague de novo somente se ele falhou ou foi cancelado.',
   walletReverted:
@@ -85,10 +100,12 @@ export const pt: Texts = {
   walletNotAsked:
     'O servidor da loja não respondeu, por isso nada foi pedido a {wallet}. Tente de novo em um momento.',
   payAgain: 'Verifiquei: nada foi pago. Pagar de novo',
+  notSent: 'Não foi enviado',
   walletNotReady: '{wallet} não respondeu. Nada foi enviado. Abra e desbloqueie a carteira e tente de novo.',
   walletUnable: '{wallet} não consegue enviar isto daqui. Pague para o endereço.',
 
   order: 'Pedido',
+  paidAt: 'Data e hora',
   price: 'Preço',
   received: 'Recebido',
   tooMuch: 'A mais',
@@ -105,6 +122,7 @@ export const pt: Texts = {
   printReceipt: 'Imprimir o recibo',
 
   offline: 'Sem conexão. Tentando de novo; o que você pagou não se perdeu.',
+  offlineWait: 'Não pague até a conexão voltar.',
   language: 'Idioma',
   loading: 'Carregando o pedido de pagamento',
   needsScript: 'Esta página precisa de JavaScript.',

@@ -12,9 +12,20 @@ export const tr: Texts = {
   underpaid: 'Süresi doldu: gelen tutar eksik',
   late: 'Süresi doldu: ödemeniz çok geç geldi',
   failed: 'Bu ödeme başarısız oldu',
+  sent: 'Gönderildi. Ağda aranıyor',
+  overdue: 'Gönderildi, ancak ağda henüz görünmüyor',
+  unsure: 'Ödemeniz gönderildi mi?',
+  reverted: 'Ödeme ağda başarısız oldu',
 
   payTo: '{merchant} ödemesi',
+  paymentTo: '{merchant} için ödeme',
+  paidTo: '{merchant} için ödendi',
   paymentRequest: 'Ödeme isteği',
+  paidTitle: 'Ödendi',
+  receivedOf: '{amount} tutarının {received} kadarı geldi',
+  expiredTitle: 'Süresi doldu',
+  lateTitle: 'Çok geç geldi',
+  failedTitle: 'Başarısız',
   testNetwork: 'Test ağı: gerçek para değil',
   hostedBy: '{host} ödeme sayfası',
 
@@ -44,11 +55,14 @@ export const tr: Texts = {
   unmatchedAfter: '{amount} sipariş zaten ödenmişken geldi.',
   unmatchedFailed: '{amount} ulaştı. Sipariş reddedildi.',
   unmatchedHint: 'Kaydedildi, kaybolmadı. Lütfen yeniden göndermeyin: sipariş numarasıyla mağazaya başvurun.',
+  unmatchedMore: 'Ve {count} tane daha',
+  payAnyway: 'Siparişi yine de öde',
 
-  timeLeft: 'Kalan süre',
-  tooLate: 'Bu ödeme için çok geç: yeniden başlayın',
-  runningOut:
+  timeLeft: 'Ödeme için kalan süre',
+  tooLate: 'Bu ödeme için çok geç',
+  tooLateHint:
     'Şimdi gönderilen bir ödeme çok geç ulaşabilir. Henüz ödemediyseniz lütfen mağazada yeniden başlayın. Ödediyseniz burada bekleyin.',
+  scanOrSend: 'Cüzdanınızla tarayın veya bu adrese tam olarak {amount} gönderin.',
   amount: 'Tutar',
   amountMissing: 'Gönderilecek kalan',
   network: 'Ağ',
@@ -63,6 +77,7 @@ export const tr: Texts = {
   addressOnly: 'Yalnız adres',
   addressOnlyHint: 'Her cüzdan ve borsa okuyabilir. Tutarı elle girin.',
   chooseCode: 'QR kodun içeriği',
+  copy: 'Kopyala',
   copyAmount: 'Tutarı kopyala',
   copyAddress: 'Adresi kopyala',
   copyOrder: 'Sipariş numarasını kopyala',
@@ -74,7 +89,7 @@ export const tr: Texts = {
   openIn: '{wallet} ile aç',
   payWith: '{wallet} ile öde',
   walletAsked: 'Lütfen {wallet} içinde onaylayın.',
-  walletSent: 'Gönderildi. Ağ gösterir göstermez burada görürsünüz. Lütfen ikinci kez ödemeyin.',
+  walletSent: 'Ağ ödemenizi gösterir göstermez burada görürsünüz. Lütfen ikinci kez ödemeyin.',
   walletOverdue:
     'Ödemeniz henüz gelmedi. Lütfen {wallet} içine bakın: Orada beklediği sürece yine de gelebilir. Yalnızca başarısız olduysa ya da iptal edildiyse yeniden ödeyin.',
   walletReverted:
@@ -85,11 +100,13 @@ export const tr: Texts = {
   walletNotAsked:
     'Mağazanın sunucusundan yanıt gelmedi, bu yüzden {wallet} ile ödeme istenmedi. Lütfen biraz sonra yeniden deneyin.',
   payAgain: 'Baktım: hiçbir şey ödenmedi. Yeniden öde',
+  notSent: 'Gönderilmedi',
   walletNotReady:
     '{wallet} yanıt vermedi. Hiçbir şey gönderilmedi. Lütfen açıp kilidini kaldırın ve yeniden deneyin.',
   walletUnable: '{wallet} bunu buradan gönderemiyor. Lütfen adrese ödeyin.',
 
   order: 'Sipariş',
+  paidAt: 'Tarih ve saat',
   price: 'Fiyat',
   received: 'Gelen',
   tooMuch: 'Fazla',
@@ -106,6 +123,7 @@ export const tr: Texts = {
   printReceipt: 'Makbuzu yazdır',
 
   offline: 'Bağlantı yok. Yeniden deneniyor; ödediğiniz kaybolmadı.',
+  offlineWait: 'Lütfen bağlantı geri gelene kadar ödemeyin.',
   language: 'Dil',
   loading: 'Ödeme isteği yükleniyor',
   needsScript: 'Bu sayfa için JavaScript gerekir.',

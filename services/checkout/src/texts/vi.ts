@@ -12,9 +12,20 @@ export const vi: Texts = {
   underpaid: 'Đã hết hạn: số tiền nhận được chưa đủ',
   late: 'Đã hết hạn: khoản thanh toán đến quá muộn',
   failed: 'Khoản thanh toán này không thành công',
+  sent: 'Đã gửi. Đang tìm trên mạng',
+  overdue: 'Đã gửi, nhưng chưa thấy trên mạng',
+  unsure: 'Khoản thanh toán của bạn đã được gửi chưa?',
+  reverted: 'Khoản thanh toán thất bại trên mạng',
 
   payTo: 'Thanh toán cho {merchant}',
+  paymentTo: 'Khoản thanh toán cho {merchant}',
+  paidTo: 'Đã thanh toán cho {merchant}',
   paymentRequest: 'Yêu cầu thanh toán',
+  paidTitle: 'Đã thanh toán',
+  receivedOf: 'Đã nhận {received} trên {amount}',
+  expiredTitle: 'Đã hết hạn',
+  lateTitle: 'Đến quá muộn',
+  failedTitle: 'Không thành công',
   testNetwork: 'Mạng thử nghiệm: không phải tiền thật',
   hostedBy: 'Trang thanh toán của {host}',
 
@@ -43,11 +54,14 @@ export const vi: Texts = {
   unmatchedFailed: '{amount} đã đến. Đơn hàng đã bị từ chối.',
   unmatchedHint:
     'Khoản này đã được ghi lại và không mất. Vui lòng không gửi lại: hãy liên hệ cửa hàng và nêu mã đơn hàng.',
+  unmatchedMore: 'Và {count} khoản khác',
+  payAnyway: 'Vẫn thanh toán đơn hàng',
 
-  timeLeft: 'Thời gian còn lại',
-  tooLate: 'Quá muộn cho khoản thanh toán này: hãy bắt đầu lại',
-  runningOut:
+  timeLeft: 'Thời gian còn lại để thanh toán',
+  tooLate: 'Quá muộn cho khoản thanh toán này',
+  tooLateHint:
     'Khoản thanh toán gửi lúc này có thể đến quá muộn. Nếu chưa thanh toán, vui lòng bắt đầu lại từ cửa hàng. Nếu đã thanh toán, hãy chờ ở đây.',
+  scanOrSend: 'Quét bằng ví của bạn, hoặc gửi đúng {amount} đến địa chỉ này.',
   amount: 'Số tiền',
   amountMissing: 'Còn phải gửi',
   network: 'Mạng',
@@ -61,6 +75,7 @@ export const vi: Texts = {
   addressOnly: 'Chỉ địa chỉ',
   addressOnlyHint: 'Mọi ví và sàn giao dịch đều đọc được. Hãy tự nhập số tiền.',
   chooseCode: 'Nội dung mã QR',
+  copy: 'Sao chép',
   copyAmount: 'Sao chép số tiền',
   copyAddress: 'Sao chép địa chỉ',
   copyOrder: 'Sao chép mã đơn hàng',
@@ -72,7 +87,7 @@ export const vi: Texts = {
   openIn: 'Mở trong {wallet}',
   payWith: 'Thanh toán bằng {wallet}',
   walletAsked: 'Vui lòng xác nhận trong {wallet}.',
-  walletSent: 'Đã gửi. Khi mạng hiển thị, bạn sẽ thấy ở đây. Vui lòng không thanh toán lần thứ hai.',
+  walletSent: 'Khi mạng hiển thị khoản thanh toán, bạn sẽ thấy ở đây. Vui lòng không thanh toán lần thứ hai.',
   walletOverdue:
     'Khoản thanh toán của bạn chưa đến. Vui lòng kiểm tra trong {wallet}: khi còn đang chờ ở đó, khoản này vẫn có thể đến. Chỉ thanh toán lại nếu nó thất bại hoặc đã bị hủy.',
   walletReverted:
@@ -84,10 +99,12 @@ export const vi: Texts = {
   walletNotAsked:
     'Máy chủ của cửa hàng không trả lời nên chưa yêu cầu {wallet}. Vui lòng thử lại sau giây lát.',
   payAgain: 'Tôi đã kiểm tra: chưa trả gì. Thanh toán lại',
+  notSent: 'Chưa được gửi',
   walletNotReady: '{wallet} không trả lời. Chưa gửi gì. Vui lòng mở và mở khóa ví rồi thử lại.',
   walletUnable: '{wallet} không thể gửi từ đây. Vui lòng thanh toán đến địa chỉ.',
 
   order: 'Đơn hàng',
+  paidAt: 'Ngày và giờ',
   price: 'Giá',
   received: 'Đã nhận',
   tooMuch: 'Dư',
@@ -104,6 +121,7 @@ export const vi: Texts = {
   printReceipt: 'In biên nhận',
 
   offline: 'Không có kết nối. Đang thử lại; khoản bạn đã trả không mất.',
+  offlineWait: 'Vui lòng không thanh toán cho đến khi có kết nối trở lại.',
   language: 'Ngôn ngữ',
   loading: 'Đang tải yêu cầu thanh toán',
   needsScript: 'Trang này cần JavaScript.',

@@ -1,34 +1,31 @@
-import type { Chain } from '@opentill/domain/chains';
+import { familyOf } from '@opentill/domain/chains';
+import type { CheckoutOrder } from './checkout-order.ts';
 
-export interface ChainName {
-  readonly name: string;
-  readonly standard: string;
+const WORD_JOINER = '\u2060';
+
+/** The only source of a chain's name is the gateway's networks file. An older gateway sends no name. */
+export function chainNameOf({ chain, chainName }: Pick<CheckoutOrder, 'chain' | 'chainName'>): string {
+  return chainName ?? chain;
 }
 
-/** Not translated: wallets and exchanges show these names. */
-export const CHAIN_NAMES: Readonly<Record<Chain, ChainName>> = {
-  TRON: { name: 'TRON', standard: 'TRC-20' },
-  TRON_TEST: { name: 'TRON testnet', standard: 'TRC-20' },
-  ETH: { name: 'Ethereum', standard: 'ERC-20' },
-  ETH_SEPOLIA: { name: 'Ethereum Sepolia testnet', standard: 'ERC-20' },
-  BSC: { name: 'BNB Smart Chain', standard: 'BEP-20' },
-  BSC_TEST: { name: 'BNB Smart Chain testnet', standard: 'BEP-20' },
-  POLYGON: { name: 'Polygon', standard: 'ERC-20' },
-  POLYGON_AMOY: { name: 'Polygon Amoy testnet', standard: 'ERC-20' },
-  AVAX_C_CHAIN: { name: 'Avalanche C-Chain', standard: 'ERC-20' },
-  AVAX_FUJI_TEST: { name: 'Avalanche Fuji testnet', standard: 'ERC-20' },
-  SUI: { name: 'Sui', standard: 'Sui' },
-  SUI_TEST: { name: 'Sui testnet', standard: 'Sui' },
+/** `ERC-20`, for a wallet's or an exchange's choice of the network. Null for a native coin, and on SUI. */
+export function tokenStandard({
+  chain,
+  contractAddress,
+}: Pick<CheckoutOrder, 'chain' | 'contractAddress'>): string | null {
+  if (contractAddress === null) return null;
+  return chain === 'BSC' || chain === 'BSC_TEST' ? 'BEP-20' : STANDARDS[familyOf(chain)];
+}
+
+const STANDARDS: Readonly<Record<ReturnType<typeof familyOf>, string | null>> = {
+  EVM: 'ERC-20',
+  TRON: 'TRC-20',
+  SUI: null,
 };
 
-/** `(ERC-20)`; null for a native coin, and when the chain's name already contains it. */
-export function tokenKind(chain: Chain, isToken: boolean): string | null {
-  const { name, standard } = CHAIN_NAMES[chain];
-  return isToken && !name.includes(standard) ? `(${standard})` : null;
-}
-
-/** `Ethereum (ERC-20)`. */
-export function fullChainName(chain: Chain, isToken: boolean): string {
-  const kind = tokenKind(chain, isToken);
-  return kind === null ? CHAIN_NAMES[chain].name : `${CHAIN_NAMES[chain].name} ${kind}`;
+/** `USDT (ERC-20)`, in one line. */
+export function tokenName(order: Pick<CheckoutOrder, 'symbol' | 'chain' | 'contractAddress'>): string {
+  const standard = tokenStandard(order);
+  if (standard === null) return order.symbol;
+  return `${order.symbol}\u00a0(${standard.replaceAll('-', `-${WORD_JOINER}`)})`;
 }

@@ -5,11 +5,23 @@ import { COLLECTION_REASONS } from '@opentill/domain/settle-collection';
 
 export type MerchantView = PayinOrderAnswer['merchant'];
 /** A payment to the order's address that does not count for the order. */
-export type UnmatchedPayment = PayinOrderAnswer['unmatched'][number];
-type AddedLater = 'merchant' | 'isTestNetwork' | 'unmatched';
+export type UnmatchedPayment = Omit<PayinOrderAnswer['unmatched'][number], 'chainName'> & {
+  readonly chainName?: string;
+};
+type AddedLater =
+  | 'merchant'
+  | 'isTestNetwork'
+  | 'unmatched'
+  | 'unmatchedCount'
+  | 'chainName'
+  | 'explorerTxUrl'
+  | 'transactionTime';
 
 /** The response of GET pay. A gateway older than an exported page omits the members that were added later. */
-export type CheckoutOrder = Omit<PayinOrderAnswer, AddedLater> & Partial<Pick<PayinOrderAnswer, AddedLater>>;
+export type CheckoutOrder = Omit<PayinOrderAnswer, AddedLater> &
+  Partial<Pick<PayinOrderAnswer, Exclude<AddedLater, 'unmatched'>>> & {
+    readonly unmatched?: readonly UnmatchedPayment[];
+  };
 
 /** Each state has its own heading and advice. */
 export type CheckoutState =
@@ -17,6 +29,13 @@ export type CheckoutState =
   | 'partial'
   /** It was payable at the last read and is being read again: see `stateShown`. */
   | 'checking'
+  /** A payment sent now would arrive too late. */
+  | 'tooLate'
+  /** The states of a payment that a wallet was asked to send: see HeldView. */
+  | 'sent'
+  | 'overdue'
+  | 'unsure'
+  | 'reverted'
   /** No further payment may be sent. It is not decided yet whether a payment arrived in time. */
   | 'timeOver'
   /** A payment lost its block. It usually returns in another one; sending again would pay twice. */
@@ -28,8 +47,14 @@ export type CheckoutState =
   | 'late'
   | 'failed';
 
+/** Follows from the order and the time. */
+export type OrderState = Exclude<
+  CheckoutState,
+  'checking' | 'tooLate' | 'sent' | 'overdue' | 'unsure' | 'reverted'
+>;
+
 /** Unix seconds of the server. */
-export function stateOf(order: CheckoutOrder, nowSeconds: number): Exclude<CheckoutState, 'checking'> {
+export function stateOf(order: CheckoutOrder, nowSeconds: number): OrderState {
   switch (order.status) {
     case 'INIT':
     case 'PENDING':
@@ -50,6 +75,11 @@ export function stateOf(order: CheckoutOrder, nowSeconds: number): Exclude<Check
 
 export function isPayable(state: CheckoutState): boolean {
   return state === 'waiting' || state === 'partial';
+}
+
+/** Money arrived that does not count: the payer has to ask the shop before paying again. */
+export function isQuestioned(order: CheckoutOrder, state: CheckoutState): boolean {
+  return isPayable(state) && (order.unmatched ?? []).length > 0;
 }
 
 /** Remaining time as shown: calm, under five minutes, under one minute. */
@@ -124,6 +154,11 @@ export function contactUrlOf({ merchant, orderId }: CheckoutOrder): string | nul
   const email = merchant?.supportEmail ?? null;
   if (email === null) return webUrl(merchant?.supportUrl);
   return webUrl(merchant?.supportUrl) ?? `mailto:${email}?subject=${encodeURIComponent(orderId)}`;
+}
+
+/** Explorer page of a transaction that only the wallet has shown. */
+export function explorerUrlOf({ explorerTxUrl }: CheckoutOrder, txid: string): string | null {
+  return webUrl(explorerTxUrl?.replaceAll('{txid}', encodeURIComponent(txid)));
 }
 
 /** Drops addresses that would run code. */

@@ -5,8 +5,7 @@ import { ICONS } from './icons.ts';
 
 type CopyName = Extract<TextName, 'copyAmount' | 'copyAddress' | 'copyOrder' | 'copyTransaction'>;
 
+/** Both words have the same place, so that the confirmation moves nothing. */
 export function copyButton(name: CopyName, text: string, say: Say): Html {
-  return markup`<button type="button" class="copy needs-script" data-copy="${text}" title="${say(name)}">
-    ${ICONS.copy}${ICONS.done}<span>${say(name)}</span>
-  </button>`;
+  return markup`<button type="button" class="copy needs-script" data-copy="${text}" aria-label="${say(name)}">${ICONS.copy}${ICONS.done}<span>${say('copy')}</span><span>${say('copied')}</span></button>`;
 }

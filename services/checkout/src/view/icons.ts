@@ -23,7 +23,7 @@ export const ICONS = {
 } as const;
 
 /** The sign of an end: payment, refusal, or time that is over. */
-export function seal(name: 'done' | 'time' | 'close'): Html {
+export function seal(name: 'done' | 'time' | 'close' | 'warning'): Html {
   return markup`<div class="seal">${ICONS[name]}</div>`;
 }
 

@@ -1,5 +1,11 @@
 import type { TextName } from '../texts/en.ts';
-import { isPayable, stateOf, type CheckoutOrder, type CheckoutState } from './checkout-order.ts';
+import {
+  isPayable,
+  isRunningOut,
+  stateOf,
+  type CheckoutOrder,
+  type CheckoutState,
+} from './checkout-order.ts';
 
 export interface WalletView {
   readonly id: string;
@@ -13,9 +19,18 @@ export interface WalletNotice {
   readonly wallet: string;
 }
 
+/** A payment that a wallet was asked to send and that has not arrived. */
+export interface HeldView {
+  readonly state: Extract<CheckoutState, 'sent' | 'overdue' | 'unsure' | 'reverted'>;
+  readonly wallet: string;
+  readonly transaction: string | null;
+}
+
 /** The server knows only the time. */
 export interface PageContext {
   readonly nowSeconds: number;
+  /** IANA name of the payer's time zone. */
+  readonly timeZone: string;
   readonly offline: boolean;
   readonly doubtful: boolean;
   readonly wallets: readonly WalletView[];
@@ -23,10 +38,8 @@ export interface PageContext {
   readonly asking: string | null;
   /** No wallet may be asked now: one was asked or may have sent, or the server is unreachable. */
   readonly walletBusy: boolean;
-  /** A payment is or may be pending: the page does not invite a second one. */
-  readonly onItsWay: boolean;
-  /** The outcome of a wallet is unknown or overdue: the payer may confirm that the wallet did not send. */
-  readonly mayPayAgain: boolean;
+  /** Null while its wallet is still being asked. */
+  readonly held: HeldView | null;
   readonly walletNotice: WalletNotice | null;
   readonly pageUrl: string | null;
   /** The page's own host, for the line at its end. */
@@ -35,25 +48,28 @@ export interface PageContext {
   readonly shopName: string | null;
 }
 
-/** An order that may be outdated is not payable. */
+/** An order that may be outdated, or whose payment is on its way, is not payable. */
 export function stateShown(
   order: CheckoutOrder,
-  { nowSeconds, doubtful }: Pick<PageContext, 'nowSeconds' | 'doubtful'>,
+  { nowSeconds, doubtful, held }: Pick<PageContext, 'nowSeconds' | 'doubtful' | 'held'>,
 ): CheckoutState {
   const state = stateOf(order, nowSeconds);
-  return doubtful && isPayable(state) ? 'checking' : state;
+  if (!isPayable(state)) return state;
+  if (doubtful) return 'checking';
+  if (held !== null) return held.state;
+  return isRunningOut(order, nowSeconds) ? 'tooLate' : state;
 }
 
 export function defaultPageContext(nowSeconds: number): PageContext {
   return {
     nowSeconds,
+    timeZone: 'UTC',
     offline: false,
     doubtful: false,
     wallets: [],
     asking: null,
     walletBusy: false,
-    onItsWay: false,
-    mayPayAgain: false,
+    held: null,
     walletNotice: null,
     pageUrl: null,
     host: null,

@@ -1,10 +1,10 @@
 import type { Say } from '../texts/create-say.ts';
 import { LANGUAGE_VALUES, LANGUAGES, type Language } from '../texts/languages.ts';
-import { isOpen, stateOf, type CheckoutOrder, type CheckoutState } from './checkout-order.ts';
+import { isOpen, type CheckoutOrder, type CheckoutState } from './checkout-order.ts';
 import { markup, type Html } from './html.ts';
 import { ICONS, seal } from './icons.ts';
-import { renderOrder } from './render-order.ts';
-import { defaultPageContext } from './page-context.ts';
+import { headingOf, renderOrder } from './render-order.ts';
+import { defaultPageContext, stateShown, type PageContext } from './page-context.ts';
 import { directionOf, type Theme } from './theme.ts';
 
 export interface PageData {
@@ -46,8 +46,13 @@ export function renderOrderDocument(
   const { name: shopName } = data.brand;
   const { baseUrl } = frame;
   const pageUrl = baseUrl === null ? null : `${baseUrl}?${query}`;
-  const around = { ...defaultPageContext(order.serverTime), pageUrl, host: hostOf(baseUrl), shopName };
-  const title = titleOf(order, stateOf(order, order.serverTime), say);
+  const around: PageContext = {
+    ...defaultPageContext(order.serverTime),
+    pageUrl,
+    host: hostOf(baseUrl),
+    shopName,
+  };
+  const title = titleOf(order, stateShown(order, around), say);
   const main = renderOrder(order, around, say);
   const head = markup`${isOpen(order) && markup`<noscript><meta http-equiv="refresh" content="${RELOAD_SECONDS}" /></noscript>`}`;
   const brand = brandOf(order, data);
@@ -59,7 +64,7 @@ function hostOf(baseUrl: string | null): string | null {
 }
 
 export function titleOf(order: CheckoutOrder, state: CheckoutState, say: Say): string {
-  return `${say.money(order.amount, order.symbol)} · ${say(state)}`;
+  return `${say.money(order.amount, order.symbol)} · ${headingOf(order, state, say)}`;
 }
 
 /** The merchant's name and logo; the theme's for a merchant without them. */
@@ -106,7 +111,7 @@ export function renderNoticeMain(notice: Notice, say: Say, host: string | null):
   return markup`<main data-state="notice">
     <section class="step">
       <div class="status"><div role="status"><h1>${title}</h1><p class="advice">${text}</p></div>${seal(again === null ? 'close' : 'time')}</div>
-      ${orderId !== null && markup`<dl class="facts"><div><dt>${say('order')}</dt><dd><bdi>${orderId}</bdi></dd></div></dl>`}
+      ${orderId !== null && markup`<dl class="facts"><div><dt>${say('order')}</dt><dd><code class="given" dir="ltr">${orderId}</code></dd></div></dl>`}
       ${again !== null && markup`<div class="next"><a class="button" href="">${again}</a></div>`}
     </section>
     <p class="foot">${host !== null && markup`<span>${say('hostedBy', { host })}</span>`}</p>

@@ -18,25 +18,55 @@ type Row = readonly [name: string, value: Html | false];
 
 /** Amounts that differ from the headline, and the numbers that a payer needs to ask the shop. */
 export function renderFacts(order: CheckoutOrder, state: CheckoutState, say: Say): Html {
-  const rows: readonly Row[] = [
+  return markup`<dl class="facts">${rowsOf([
     ...amountRows(order, state, say),
     [
       say('confirmations'),
       state === 'partial' && order.txid !== null && markup`${confirmationsOf(order, say)}`,
     ],
+    ...numberRows(order, say),
+  ])}</dl>`;
+}
+
+/** All of a paid order in one list, for printing. */
+export function renderReceipt(
+  order: CheckoutOrder,
+  { timeZone }: Pick<PageContext, 'timeZone'>,
+  say: Say,
+): Html {
+  const { transactionTime: time = null } = order;
+  const amounts = amountRows(order, 'paid', say);
+  return markup`<dl class="facts receipt">${rowsOf([
+    ...(amounts.length > 0 ? amounts : [[say('amount'), moneyOf(order, order.amount, say)] as const]),
+    [
+      say('paidAt'),
+      time !== null &&
+        markup`<time datetime="${new Date(time * 1000).toISOString()}">${say.time(time, timeZone)}</time>`,
+    ],
+    ...numberRows(order, say),
+  ])}</dl>`;
+}
+
+function rowsOf(rows: readonly Row[]): Html[] {
+  return rows
+    .filter(([, value]) => value !== false)
+    .map(([name, value]) => markup`<div><dt>${name}</dt><dd>${value}</dd></div>`);
+}
+
+function numberRows(order: CheckoutOrder, say: Say): Row[] {
+  return [
     [say('order'), markup`<bdi>${order.orderId}</bdi>${copyButton('copyOrder', order.orderId, say)}`],
     [say('transaction'), order.txid !== null && renderTransaction(order.txid, order.explorerUrl, say)],
   ];
-  const list = rows
-    .filter(([, value]) => value !== false)
-    .map(([name, value]) => markup`<div><dt>${name}</dt><dd>${value}</dd></div>`);
-  return markup`<dl class="facts">${list}</dl>`;
+}
+
+function moneyOf({ symbol }: CheckoutOrder, amount: string, say: Say): Html {
+  return markup`<bdi dir="ltr" class="whole">${say.money(amount, symbol)}</bdi>`;
 }
 
 function amountRows(order: CheckoutOrder, state: CheckoutState, say: Say): Row[] {
   const { received, tooMuch, missing } = paidAmounts(order);
-  const money = (amount: string) =>
-    markup`<bdi dir="ltr" class="whole">${say.money(amount, order.symbol)}</bdi>`;
+  const money = (amount: string) => moneyOf(order, amount, say);
   const has = receivedBaseUnits({ ...order, receivedAmount: received }) > 0n;
   // An order that is paid exactly has one amount: its price.
   if (!has || (tooMuch === null && missing === null && state !== 'late')) return [];

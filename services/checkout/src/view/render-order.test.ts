@@ -90,15 +90,18 @@ describe('amounts', () => {
     expect(text).toMatch(/Price 250\.00 USDT .*Received 260\.10 USDT .*Too much 10\.10 USDT/);
   });
 
-  test('an exact payment shows its amount once', () => {
+  test('an exact payment shows its amount as price and on the receipt only', () => {
     const text = textOf(draw({ status: 'SUCCESS', receivedAmount: '250.00', actualAmount: '250.00' }));
-    expect(text.match(/250\.00/g)).toHaveLength(1);
+    expect(text.match(/250\.00/g)).toHaveLength(2);
+    expect(text).not.toMatch(/Price|Received/);
     expect(textOf(draw({ status: 'EXPIRED' }))).not.toContain('Received');
   });
 
   test('an underpaid order shows what arrived as the largest figure', () => {
     const html = draw({ status: 'EXPIRED', reason: 'Underpaid', actualAmount: '10.00' });
-    expect(textOf(html)).toMatch(/Received 10\.00 USDT .*Price 250\.00 USDT Missing 240\.00 USDT/);
+    expect(textOf(html)).toMatch(
+      /Received 10\.00 of 250\.00 10\.00 USDT .*Price 250\.00 USDT Missing 240\.00 USDT/,
+    );
   });
 
   test.each([
@@ -123,14 +126,43 @@ describe('unmatched payments', () => {
     );
   });
 
+  test.each([{}, { status: 'PENDING', receivedAmount: '40.00' }] as const)(
+    'folds the means to pay of %j away, and leads to the shop first',
+    (fields) => {
+      const wallets = [{ id: 'a', name: 'Wallet', icon: null }];
+      const html = draw({ ...fields, unmatched: [anUnmatched()], merchant: A_MERCHANT }, { wallets });
+      const [before = '', folded = ''] = html.split('<div class="folded" id="anyway">');
+      expect(before).toContain('<h2>A payment has arrived that does not count</h2>');
+      expect(before).toContain('<h1>Payment to Acme Cloud</h1>');
+      expect(before).toMatch(/<a class="button" href="https:\/\/acme.example\/help"[^>]*>Contact the shop/);
+      expect(before).toContain('<a class="quiet anyway" href="#anyway">Pay the order anyway</a>');
+      expect(before).not.toMatch(/data-wallet|role="timer"|role="img"|data-copy="0x7/);
+      expect(folded).toMatch(/role="timer".*data-wallet="a".*role="img".*data-copy="0x7/s);
+    },
+  );
+
+  test('leads to the shop where it has no contact', () => {
+    const merchant = { ...A_MERCHANT, supportUrl: null, supportEmail: null };
+    const html = draw({ unmatched: [anUnmatched()], merchant });
+    expect(html).toMatch(/<a class="button" href="https:\/\/acme.example"[^>]*>Back to the shop/);
+  });
+
+  test.each(['SUCCESS', 'INIT'] as const)('shows a few of many (%s), and how many more', (status) => {
+    const unmatched = Array.from({ length: 20 }, () => anUnmatched());
+    const html = draw({ status, unmatched, unmatchedCount: 423 });
+    expect(html.match(/<span class="transaction">/g)).toHaveLength(3);
+    expect(html).toContain('<li>And 420 more</li>');
+    expect(draw({ status, unmatched: unmatched.slice(0, 3) })).not.toContain('more</li>');
+  });
+
   test.each([
-    ['WRONG_CHAIN', {}, 'on BNB Smart Chain testnet. This order expects USDT on Ethereum Sepolia testnet.'],
+    ['WRONG_CHAIN', {}, 'on BNB Testnet. This order expects USDT on Ethereum Sepolia.'],
     ['LATE', { status: 'EXPIRED' }, 'after the time to pay'],
     ['AFTER_SUCCESS', { status: 'SUCCESS' }, 'although the order was already paid'],
     ['ORDER_FAILED', { status: 'SUCCESS' }, 'The order was refused'],
     ['UNDERPAID', {}, 'less than the price'],
   ] as const)('explains a payment of reason %s', (reason, fields, sentence) => {
-    const unmatched = [anUnmatched({ reason, chain: 'BSC_TEST' })];
+    const unmatched = [anUnmatched({ reason, chain: 'BSC_TEST', chainName: 'BNB Testnet' })];
     expect(textOf(draw({ ...fields, unmatched }))).toContain(sentence);
   });
 

@@ -4,7 +4,7 @@ import {
   contactUrlOf,
   isOpen,
   isPayable,
-  isRunningOut,
+  isQuestioned,
   paidAmounts,
   shopUrlOf,
   type CheckoutOrder,
@@ -14,15 +14,17 @@ import { markup, type Html } from './html.ts';
 import { ring, seal } from './icons.ts';
 import { stateShown, type PageContext } from './page-context.ts';
 import { confirmingRing, renderConfirming } from './render-confirming.ts';
-import { renderFacts, renderFoot } from './render-facts.ts';
+import { renderFacts, renderFoot, renderReceipt } from './render-facts.ts';
+import { heldAdvice, renderHeld } from './render-held.ts';
 import { renderClock, renderPayment } from './render-payment.ts';
 import { renderSummary } from './render-summary.ts';
-import { renderUnmatched } from './render-unmatched.ts';
+import { renderUnmatched, renderUnmatchedList } from './render-unmatched.ts';
 import { renderWallets } from './render-wallets.ts';
 
 const ADVICE: Readonly<Partial<Record<CheckoutState, TextName>>> = {
   partial: 'partialHint',
   checking: 'checkingHint',
+  tooLate: 'tooLateHint',
   timeOver: 'timeOverHint',
   reorganised: 'reorganisedHint',
   confirming: 'confirmingHint',
@@ -35,11 +37,24 @@ const ADVICE: Readonly<Partial<Record<CheckoutState, TextName>>> = {
 
 /** The payer has to ask the shop. */
 const TO_CLARIFY: ReadonlySet<CheckoutState> = new Set(['underpaid', 'late', 'failed']);
+/** The outcome comes by itself. */
+const TURNING: ReadonlySet<CheckoutState> = new Set(['checking', 'reorganised', 'sent', 'overdue']);
+/** The page expects something else of the payer than to leave. */
+const BUSY: ReadonlySet<CheckoutState> = new Set([
+  'waiting',
+  'partial',
+  'checking',
+  'sent',
+  'overdue',
+  'unsure',
+  'reverted',
+]);
 
 /** Runs on the server, and after every change in the browser. Its parts keep their places in all states. */
 export function renderOrder(order: CheckoutOrder, around: PageContext, say: Say): Html {
   const state = stateShown(order, around);
-  const payable = isPayable(state);
+  const questioned = isQuestioned(order, state);
+  const payable = isPayable(state) && !questioned;
   return markup`<main
     data-open="${String(isOpen(order))}"
     data-status="${order.status}"
@@ -49,27 +64,61 @@ export function renderOrder(order: CheckoutOrder, around: PageContext, say: Say)
     ${renderSummary(order, state, around, say)}
     ${payable ? renderWallets(order, around, say) : markup`<div class="wallets"></div>`}
     <section class="step">
-      <div class="status"><div role="status"><h2>${say(state)}</h2>${advice(order, state, say)}</div>${payable ? renderClock(order, around.nowSeconds, say) : sign(order, state)}</div>
-      <p class="offline" role="status">${around.offline && say('offline')}</p>
-      <div class="arrivals" role="status">${renderUnmatched(order, state, say)}</div>
+      <div class="status"><div role="status"><h2>${headingOf(order, state, say)}</h2>${!questioned && advice(order, state, around, say)}</div>${payable ? renderClock(order, around.nowSeconds, say) : !questioned && sign(order, state)}</div>
+      <p class="offline" role="status">${around.offline && offlineText(state, say)}</p>
+      ${questioned ? question(order, around, say) : arrivals(order, state, say)}
       ${payable && renderPayment(order, around, say)}
+      ${around.held?.state === state && renderHeld(order, around.held, say)}
       ${state === 'confirming' && renderConfirming(order, say)}
-      ${nextSteps(order, state, isRunningOut(order, around.nowSeconds) && payable, say)}
+      ${state === 'paid' && renderReceipt(order, around, say)}
+      ${!questioned && nextSteps(order, state, say)}
     </section>
-    ${renderFacts(order, state, say)}
+    ${state === 'paid' ? markup`<div class="facts"></div>` : renderFacts(order, state, say)}
     ${renderFoot(order, around, say)}
   </main>`;
 }
 
+export function headingOf(order: CheckoutOrder, state: CheckoutState, say: Say): string {
+  return say(isQuestioned(order, state) ? 'unmatchedTitle' : state);
+}
+
+function arrivals(order: CheckoutOrder, state: CheckoutState, say: Say): Html {
+  return markup`<div class="arrivals" role="status">${renderUnmatched(order, state, say)}</div>`;
+}
+
+/**
+ * Money arrived that does not count. The means to pay are folded away; a link opens them, which needs no script and
+ * stays open when the page reloads.
+ */
+function question(order: CheckoutOrder, around: PageContext, say: Say): Html {
+  const [contact, shop] = [contactUrlOf(order), shopUrlOf(order)];
+  return markup`<div class="question">
+    <div role="status">${renderUnmatchedList(order, say)}</div>
+    ${contact !== null && linkTo(contact, say('contactShop'), 'button')}
+    ${shop !== null && linkTo(shop, say('backToShop'), contact === null ? 'button' : 'quiet')}
+    <a class="quiet anyway" href="#anyway">${say('payAnyway')}</a>
+    <div class="folded" id="anyway">
+      ${renderClock(order, around.nowSeconds, say)}
+      ${renderWallets(order, around, say)}
+      ${renderPayment(order, around, say)}
+    </div>
+  </div>`;
+}
+
+function offlineText(state: CheckoutState, say: Say): string {
+  return isPayable(state) ? `${say('offline')} ${say('offlineWait')}` : say('offline');
+}
+
 function sign(order: CheckoutOrder, state: CheckoutState): Html {
+  if (state === 'unsure' || state === 'reverted') return seal('warning');
   if (state === 'confirming') return confirmingRing(order);
   if (state === 'paid') return seal('done');
   if (state === 'failed') return seal('close');
-  const turning = state === 'checking' || state === 'reorganised';
-  return turning ? markup`<div class="seal">${ring(null)}</div>` : seal('time');
+  return TURNING.has(state) ? markup`<div class="seal">${ring(null)}</div>` : seal('time');
 }
 
-function advice(order: CheckoutOrder, state: CheckoutState, say: Say): Html | null {
+function advice(order: CheckoutOrder, state: CheckoutState, { held }: PageContext, say: Say): Html | null {
+  if (held?.state === state) return markup`<p class="advice">${heldAdvice(held, say)}</p>`;
   const name = ADVICE[state];
   if (name === undefined) return null;
   const { received, tooMuch } = paidAmounts(order);
@@ -81,21 +130,21 @@ function advice(order: CheckoutOrder, state: CheckoutState, say: Say): Html | nu
 }
 
 /** Links to the shop and its help. While the order is payable, paying is the next step. */
-function nextSteps(order: CheckoutOrder, state: CheckoutState, covered: boolean, say: Say): Html | null {
+function nextSteps(order: CheckoutOrder, state: CheckoutState, say: Say): Html | null {
   const [shop, contact] = [shopUrlOf(order), contactUrlOf(order)];
-  const busy = isPayable(state) || state === 'checking';
   const asks = TO_CLARIFY.has(state) || (state === 'paid' && paidAmounts(order).tooMuch !== null);
   const links = [
     ...(asks && contact !== null ? [[contact, say('contactShop')] as const] : []),
-    ...(shop !== null && !covered ? [[shop, say('backToShop')] as const] : []),
+    ...(shop !== null ? [[shop, say('backToShop')] as const] : []),
   ];
   const prints = state === 'paid';
   if (links.length === 0 && !prints) return null;
   return markup`<div class="next">
-    ${links.map(
-      ([url, text], place) =>
-        markup`<a class="${busy ? 'quiet' : place === 0 ? 'button' : 'button plain'}" href="${url}" rel="noreferrer noopener">${text}</a>`,
-    )}
+    ${links.map(([url, text], place) => linkTo(url, text, BUSY.has(state) ? 'quiet' : place === 0 ? 'button' : 'button plain'))}
     ${prints && markup`<button type="button" class="quiet needs-script" data-print>${say('printReceipt')}</button>`}
   </div>`;
+}
+
+function linkTo(url: string, text: string, kind: 'button' | 'button plain' | 'quiet'): Html {
+  return markup`<a class="${kind}" href="${url}" rel="noreferrer noopener">${text}</a>`;
 }

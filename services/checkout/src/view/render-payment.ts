@@ -1,7 +1,7 @@
 import type { Say } from '../texts/create-say.ts';
-import { CHAIN_NAMES, tokenKind } from './chain-names.ts';
+import { chainNameOf, tokenName, tokenStandard } from './chain-names.ts';
 import { copyButton } from './copy-button.ts';
-import { dueAmount, isRunningOut, shopUrlOf, urgencyOf, type CheckoutOrder } from './checkout-order.ts';
+import { dueAmount, urgencyOf, type CheckoutOrder } from './checkout-order.ts';
 import { formatCountdown } from './format-countdown.ts';
 import { networkGlyph } from './glyphs.ts';
 import { markup, type Html } from './html.ts';
@@ -9,7 +9,6 @@ import { ICONS, ring } from './icons.ts';
 import { paymentUri } from './payment-uri.ts';
 import { qrCode } from './qr-code.ts';
 import type { PageContext } from './page-context.ts';
-import { unbrokenChainName } from './render-wallets.ts';
 
 /** Users compare only the ends of an address. */
 const ADDRESS_END_LENGTH = 6;
@@ -18,14 +17,12 @@ const RING_SECONDS = 30 * 60;
 
 /** Code, amount, address and network of a payable order. */
 export function renderPayment(order: CheckoutOrder, around: PageContext, say: Say): Html {
-  const isShort = isRunningOut(order, around.nowSeconds);
-  const covered = isShort || around.onItsWay;
-  return markup`<div class="payment" data-payable${isShort && markup` data-covered`}${around.onItsWay && markup` data-on-its-way`}>
-    <div class="means"${isShort && markup` inert aria-hidden="true"`}>
-      ${codes(order, covered, say)}
-      ${transfer(order, say)}
-    </div>
-    ${isShort && cover(order, say)}
+  const { offline, asking } = around;
+  const amount = say.money(dueAmount(order).text, order.symbol);
+  return markup`<div class="payment" data-payable${offline && markup` data-offline inert aria-hidden="true"`}>
+    <p class="scan">${say('scanOrSend', { amount })}</p>
+    ${codes(order, asking !== null, say)}
+    ${transfer(order, say)}
   </div>`;
 }
 
@@ -34,7 +31,7 @@ export function renderClock(order: CheckoutOrder, nowSeconds: number, say: Say):
   const seconds = Math.max(0, order.expiredTime - nowSeconds);
   return markup`<div class="clock" data-urgency="${urgencyOf(order, nowSeconds)}">
     ${ring(ringShare(seconds))}
-    <p><span class="label">${say('timeLeft')}</span> <span role="timer" dir="ltr" data-seconds-left="${seconds}">${formatCountdown(seconds)}</span></p>
+    <p><span class="label">${say('timeLeft')}</span><span role="timer" dir="ltr" data-seconds-left="${seconds}">${formatCountdown(seconds)}</span></p>
   </div>`;
 }
 
@@ -44,8 +41,8 @@ export function ringShare(seconds: number): number {
 
 function transfer(order: CheckoutOrder, say: Say): Html {
   const { text } = dueAmount(order);
-  const kind = tokenKind(order.chain, order.contractAddress !== null);
-  const warning = say('warning', { symbol: order.symbol, chain: unbrokenChainName(order) });
+  const standard = tokenStandard(order);
+  const warning = say('warning', { symbol: tokenName(order), chain: chainNameOf(order) });
   return markup`<div class="transfer">
     <div class="sum">
       <p class="label">${say('amount')}</p>
@@ -59,7 +56,7 @@ function transfer(order: CheckoutOrder, say: Say): Html {
     </div>
     <div class="network">
       <p class="label">${say('network')}</p>
-      <p><strong>${networkGlyph(order.chain)}<bdi dir="ltr">${CHAIN_NAMES[order.chain].name} <span class="whole">${kind}</span></bdi></strong></p>
+      <p><strong>${networkGlyph(order.chain)}<bdi dir="ltr">${chainNameOf(order)}</bdi></strong>${standard !== null && markup` <bdi dir="ltr" class="soft whole">${standard}</bdi>`}</p>
       <p class="caution">${ICONS.warning}<span>${warning}</span></p>
     </div>
   </div>`;
@@ -69,11 +66,12 @@ function transfer(order: CheckoutOrder, say: Say): Html {
 function codes(order: CheckoutOrder, covered: boolean, say: Say): Html {
   const uri = paymentUri(order);
   const plain = () => qrCode(order.address, say('codeOfAddress'), order.chain);
-  const show = markup`<input type="checkbox" id="show-code" class="unseen" /><label for="show-code" class="show-code">${ICONS.code}${say('showCode')}</label>`;
+  // A link, not a script or a checkbox: the reload of a page without scripts keeps it open.
+  const show = markup`<a class="show-code" href="#code">${ICONS.code}${say('showCode')}</a>`;
   if (uri === null) {
-    return markup`<div class="codes"${covered && markup` data-dimmed`}>${show}<div class="code qr">${plain()}</div><p class="soft hint">${say('addressOnlyHint')}</p></div>`;
+    return markup`<div class="codes" id="code"${covered && markup` data-dimmed`}>${show}<div class="code qr">${plain()}</div><p class="soft hint">${say('addressOnlyHint')}</p></div>`;
   }
-  return markup`<fieldset class="codes"${covered && markup` data-dimmed`}>
+  return markup`<fieldset class="codes" id="code"${covered && markup` data-dimmed`}>
     <legend class="unseen">${say('chooseCode')}</legend>
     ${show}
     <div class="tabs">
@@ -85,16 +83,6 @@ function codes(order: CheckoutOrder, covered: boolean, say: Say): Html {
     <p class="soft hint bare">${say('addressOnlyHint')}</p>
     <p class="soft hint qr">${say('withAmountHint')}</p>
   </fieldset>`;
-}
-
-/** Covers the means to pay once a payment would come too late. */
-function cover(order: CheckoutOrder, say: Say): Html {
-  const shop = shopUrlOf(order);
-  return markup`<div class="cover" role="alert">
-    <p><strong>${say('tooLate')}</strong></p>
-    <p>${say('runningOut')}</p>
-    ${shop !== null && markup`<a class="button" href="${shop}" rel="noreferrer noopener">${say('backToShop')}</a>`}
-  </div>`;
 }
 
 function address(text: string): Html {

@@ -2,6 +2,8 @@ import type { Say } from '../texts/create-say.ts';
 import {
   dueAmount,
   isOnTestNetwork,
+  isPayable,
+  isQuestioned,
   paidAmounts,
   type CheckoutOrder,
   type CheckoutState,
@@ -10,20 +12,18 @@ import { markup, type Html } from './html.ts';
 import type { PageContext } from './page-context.ts';
 import { renderAmount } from './render-amount.ts';
 
-/** Merchant, amount and description. Stays in place for the whole life of an order. */
+/** Title, amount and description. Stays in place for the whole life of an order. */
 export function renderSummary(
   order: CheckoutOrder,
   state: CheckoutState,
   around: PageContext,
   say: Say,
 ): Html {
-  const merchant = nameOf(order, around);
-  const title = merchant === null ? say('paymentRequest') : say('payTo', { merchant });
-  const { label, amount } = headline(order, state, say);
+  const amount = amountOf(order, state);
   return markup`<section class="summary">
     ${isOnTestNetwork(order) && markup`<p class="badge">${say('testNetwork')}</p>`}
-    <h1>${title}</h1>
-    ${label !== null && markup`<p class="label">${label}</p>`}
+    <h1>${titleOf(order, state, nameOf(order, around), say)}</h1>
+    ${state === 'partial' && markup`<p class="label">${say('amountMissing')}</p>`}
     ${renderAmount(amount, order, say)}
     ${order.description !== null && markup`<p class="description"><bdi>${order.description}</bdi></p>`}
   </section>`;
@@ -34,14 +34,31 @@ function nameOf({ merchant }: CheckoutOrder, { shopName }: Pick<PageContext, 'sh
   return name === '' ? null : name;
 }
 
+/** What the page is about now. It asks to pay only while it offers a way to pay. */
+function titleOf(order: CheckoutOrder, state: CheckoutState, merchant: string | null, say: Say): string {
+  switch (state) {
+    case 'paid':
+      return merchant === null ? say('paidTitle') : say('paidTo', { merchant });
+    case 'expired':
+      return say('expiredTitle');
+    case 'underpaid': {
+      const received = say.figure(paidAmounts(order).received);
+      return say('receivedOf', { received, amount: say.figure(order.amount) });
+    }
+    case 'late':
+      return say('lateTitle');
+    case 'failed':
+      return say('failedTitle');
+    default:
+      if (merchant === null) return say('paymentRequest');
+      return isPayable(state) && !isQuestioned(order, state)
+        ? say('payTo', { merchant })
+        : say('paymentTo', { merchant });
+  }
+}
+
 /** The figure that matters now; the facts hold the others. */
-function headline(
-  order: CheckoutOrder,
-  state: CheckoutState,
-  say: Say,
-): { readonly label: string | null; readonly amount: string } {
-  const { received } = paidAmounts(order);
-  if (state === 'partial') return { label: say('amountMissing'), amount: dueAmount(order).text };
-  if (state === 'underpaid' || state === 'late') return { label: say('received'), amount: received };
-  return { label: null, amount: order.amount };
+function amountOf(order: CheckoutOrder, state: CheckoutState): string {
+  if (state === 'partial') return dueAmount(order).text;
+  return state === 'underpaid' || state === 'late' ? paidAmounts(order).received : order.amount;
 }

@@ -1,6 +1,6 @@
 import type { Say } from '../texts/create-say.ts';
 import type { TextName } from '../texts/en.ts';
-import { CHAIN_NAMES } from './chain-names.ts';
+import { chainNameOf } from './chain-names.ts';
 import {
   contactUrlOf,
   type CheckoutOrder,
@@ -26,24 +26,37 @@ const COVERED_BY_STATE: Readonly<Partial<Record<CheckoutState, UnmatchedPayment[
   late: 'LATE',
 };
 
+/** The newest ones; any number may arrive. */
+const SHOWN_MAX = 3;
+
 /** Payments that arrived and do not count. Null without any. */
 export function renderUnmatched(order: CheckoutOrder, state: CheckoutState, say: Say): Html | null {
-  const payments = order.unmatched ?? [];
-  const [first, ...others] = payments;
+  const [first, ...others] = order.unmatched ?? [];
   if (first === undefined || (others.length === 0 && first.reason === COVERED_BY_STATE[state])) return null;
   const contact = contactUrlOf(order);
   return markup`<div class="warn unmatched">${ICONS.warning}<div>
     <h2>${say('unmatchedTitle')}</h2>
-    <ul>${payments.map((payment) => renderPayment(order, payment, say))}</ul>
-    <p>${say('unmatchedHint')}</p>
+    ${renderUnmatchedList(order, say)}
     ${contact !== null && markup`<p><a href="${contact}" rel="noreferrer noopener">${say('contactShop')}</a></p>`}
   </div></div>`;
 }
 
+export function renderUnmatchedList(order: CheckoutOrder, say: Say): Html {
+  const payments = order.unmatched ?? [];
+  const shown = payments.slice(0, SHOWN_MAX);
+  const more = (order.unmatchedCount ?? payments.length) - shown.length;
+  return markup`<ul>${shown.map((payment) => renderPayment(order, payment, say))}${more > 0 && markup`<li>${say('unmatchedMore', { count: String(more) })}</li>`}</ul>
+    <p>${say('unmatchedHint')}</p>`;
+}
+
 function renderPayment(order: CheckoutOrder, payment: UnmatchedPayment, say: Say): Html {
   const amount = say.money(payment.amount, payment.symbol);
-  const chain = CHAIN_NAMES[payment.chain].name;
-  const values = { amount, chain, symbol: order.symbol, expected: CHAIN_NAMES[order.chain].name };
+  const values = {
+    amount,
+    chain: chainNameOf(payment),
+    symbol: order.symbol,
+    expected: chainNameOf(order),
+  };
   return markup`<li>${say(SENTENCES[payment.reason], values)}
     <span class="transaction">${renderTransaction(payment.txid, payment.explorerUrl, say)}</span></li>`;
 }

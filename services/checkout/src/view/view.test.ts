@@ -1,19 +1,23 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { CHAIN_VALUES } from '@opentill/domain/chains';
 import { A_MERCHANT, anOrder, anUnmatched, UNMATCHED_REASONS } from '../../test/support/an-order.ts';
 import { ALL_TEXTS } from '../texts/all-texts.ts';
 import { createSay } from '../texts/create-say.ts';
 import { LANGUAGE_VALUES } from '../texts/languages.ts';
-import { CHAIN_NAMES, fullChainName } from './chain-names.ts';
+import { tokenName } from './chain-names.ts';
 import { dueAmount, stateOf } from './checkout-order.ts';
 import { formatCountdown } from './format-countdown.ts';
 import { escapeHtml, markup } from './html.ts';
 import { paymentUri } from './payment-uri.ts';
 import { renderOrder } from './render-order.ts';
 import { defaultPageContext } from './page-context.ts';
-import { readableOn, themeStyle } from './theme.ts';
+import { accentValues, contrast, readableOn, SURFACES, themeStyle } from './theme.ts';
 
 const say = createSay('en', ALL_TEXTS.en);
+/** A wallet, a code, an address to copy, the remaining time. */
+const MEANS = /data-wallet|open-wallet|data-payable|role="img"|data-copy="0x|role="timer"/;
 const NOW = 1_800_000_000;
 
 describe('markup', () => {
@@ -85,11 +89,11 @@ describe('renderOrder', () => {
   const draw = (fields: Parameters<typeof anOrder>[0], around = {}) =>
     renderOrder(anOrder(fields), { ...defaultPageContext(NOW), ...around }, say).html;
 
-  test.each(CHAIN_VALUES)('names the chain %s in the warning', (chain) => {
-    const html = draw({ chain });
-    const name = fullChainName(chain, true).replaceAll('-', '-\u2060');
-    expect(html).toContain(`Send only USDT on ${name}.`);
-    expect(html).toContain(CHAIN_NAMES[chain].name);
+  test.each(CHAIN_VALUES)("names %s only as the gateway's networks file does", (chain) => {
+    const html = draw({ chain, chainName: 'Network One' });
+    expect(html).toContain(`Send only ${tokenName(anOrder({ chain }))} on Network One.`);
+    expect(html).toContain('<bdi dir="ltr">Network One</bdi>');
+    expect(html).not.toMatch(/Sepolia|testnet|BNB|Polygon|Avalanche/);
     expect(html.match(/<svg viewBox="0 0 \d+ \d+" role="img"/g)).toHaveLength(
       /^(TRON|SUI)/.test(chain) ? 1 : 2,
     );
@@ -129,15 +133,16 @@ describe('renderOrder', () => {
   test.each([
     ['ETH', 45],
     ['BSC', 20],
-  ] as const)('offers no wallet and warns on %s %i seconds before the end', (chain, seconds) => {
+  ] as const)('replaces all means to pay on %s %i seconds before the end', (chain, seconds) => {
     const wallets = [{ id: 'a', name: 'Wallet', icon: null }];
     const before = draw({ chain, expiredTime: NOW + seconds }, { wallets });
     expect(before).toMatch(/data-wallet/);
-    expect(before).not.toMatch(/may arrive too late|inert/);
-    const short = draw({ chain, expiredTime: NOW + seconds - 1 }, { wallets });
-    expect(short).toMatch(/data-seconds-left.*role="alert".*may arrive too late/s);
-    expect(short).toMatch(/data-covered>\s*<div class="means" inert aria-hidden="true">/);
-    expect(short).not.toMatch(/data-wallet|open-wallet/);
+    expect(before).not.toContain('may arrive too late');
+    const short = draw({ chain, expiredTime: NOW + seconds - 1, merchant: A_MERCHANT }, { wallets });
+    expect(short).toMatch(/<h2>Too late for this payment<\/h2>.*may arrive too late/s);
+    expect(short.match(/class="button/g)).toHaveLength(1);
+    expect(short).toMatch(/<a class="button" href="https:\/\/acme.example"[^>]*>Back to the shop/);
+    expect(short).not.toMatch(MEANS);
   });
 
   test('hides a reason that an operator wrote', () => {
@@ -176,18 +181,9 @@ describe('renderOrder', () => {
       version: '1.0',
     });
     const wallets = [{ id: 'a', name: 'TronLink', icon: null }];
-    for (const around of [{}, { pageUrl, wallets }, { pageUrl, onItsWay: true }])
+    for (const around of [{}, { pageUrl, wallets }, { pageUrl, offline: true }])
       expect(draw({ chain: 'TRON' }, around)).not.toMatch(link);
     for (const chain of ['ETH', 'SUI'] as const) expect(draw({ chain }, { pageUrl })).not.toMatch(/open-app/);
-  });
-
-  test('invites no second payment while one may be pending', () => {
-    const around = { walletBusy: true, onItsWay: true };
-    expect(draw({})).toMatch(/open-wallet/);
-    expect(draw({})).not.toMatch(/data-dimmed|data-pay-again/);
-    expect(draw({}, around)).not.toMatch(/open-wallet|data-pay-again/);
-    expect(draw({}, around)).toMatch(/<fieldset class="codes" data-dimmed>/);
-    expect(draw({}, { ...around, mayPayAgain: true })).toMatch(/data-pay-again>I have checked/);
   });
 
   test('offers no second payment while a wallet is being asked', () => {
@@ -196,15 +192,18 @@ describe('renderOrder', () => {
     expect(draw({}, { wallets, walletBusy: true })).toMatch(/data-wallet="a" disabled>/);
   });
 
-  test('asks no wallet app without a connection', () => {
-    expect(draw({}, { offline: true })).toMatch(/class="button open-wallet" aria-disabled="true">/);
-    expect(draw({}, { offline: true })).not.toContain('href="ethereum:');
+  test('asks no wallet without a connection, and makes the address unusable', () => {
+    const wallets = [{ id: 'a', name: 'Wallet', icon: null }];
+    const html = draw({}, { offline: true, wallets });
+    expect(html).not.toMatch(/data-wallet|open-wallet|href="ethereum:/);
+    expect(html).toContain('data-payable data-offline inert aria-hidden="true"');
+    expect(html).toMatch(/class="offline" role="status">No connection.*Please do not pay until/);
   });
 
   test('keeps all parts in place while a wallet is asked', () => {
     const wallets = ['a', 'b'].map((id) => ({ id, name: `Wallet ${id}`, icon: null }));
     const walletNotice = { text: 'walletAsked', wallet: 'Wallet a' } as const;
-    const asked = { asking: 'a', walletBusy: true, onItsWay: true, walletNotice };
+    const asked = { asking: 'a', walletBusy: true, walletNotice };
     const partsOf = (html: string) => html.match(/<(section|div|button|fieldset|dl|p) class="\w+/g);
     const html = draw({}, { wallets, ...asked });
     expect(partsOf(html)).toEqual(partsOf(draw({}, { wallets })));
@@ -229,3 +228,41 @@ test('chooses a readable colour for text on the accent', () => {
   expect(readableOn('#ffcc00')).toBe('#000');
   expect(themeStyle({ accent: '#0b6e4f', accentDark: '#3fc593' })).toContain('--on-accent:#000');
 });
+
+const ACCENTS = ['#ffffff', '#fdfdfd', '#000000', '#0a0a0a', '#777777', '#ffcc00', '#533afd', '#161b21'];
+
+test.each(ACCENTS)('keeps text and edge of a button in %s visible in light and dark', (accent) => {
+  const values = new Map(accentValues(accent));
+  const text = { '#fff': '#ffffff', '#000': '#000000' }[values.get('--on-accent') ?? ''] ?? '';
+  expect(contrast(text, accent)).toBeGreaterThanOrEqual(4.5);
+  for (const mode of ['light', 'dark'] as const) {
+    for (const surface of SURFACES[mode]) {
+      expect(contrast(values.get(`--edge-in-${mode}`) ?? '', surface)).toBeGreaterThanOrEqual(3);
+    }
+  }
+});
+
+test('keeps an accent that is visible as the edge of its button', () => {
+  expect(accentValues('#533afd').slice(2, 3)).toEqual([['--edge-in-light', '#533afd']]);
+  expect(accentValues('#ffcc00').slice(3)).toEqual([['--edge-in-dark', '#ffcc00']]);
+});
+
+test('shows the focus on every surface of the style sheet', () => {
+  const css = readFileSync(join(import.meta.dirname, '..', 'page.css'), 'utf8');
+  const [light = '', dark = ''] = css.split('@media (prefers-color-scheme: dark)');
+  for (const [part, surfaces] of [
+    [light, SURFACES.light],
+    [dark, SURFACES.dark],
+  ] as const) {
+    const [card = '', page = '', text = ''] = ['card', 'page', 'text'].map((name) => colourIn(part, name));
+    expect([card, page]).toEqual(surfaces);
+    for (const surface of surfaces) expect(contrast(text, surface)).toBeGreaterThanOrEqual(4.5);
+  }
+  // A gap keeps the ring on the surface, whatever the button's colour.
+  expect(css).toMatch(/:focus-visible[^}]*outline: 3px solid var\(--text\);\s*outline-offset: 2px/);
+});
+
+function colourIn(css: string, name: string): string {
+  const [, digits = ''] = new RegExp(`--${name}: #([0-9a-f]+);`).exec(css) ?? [];
+  return `#${digits.length === 3 ? digits.replaceAll(/./g, '$&$&') : digits}`;
+}

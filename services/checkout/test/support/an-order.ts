@@ -4,6 +4,7 @@ export function anOrder(overrides: Partial<CheckoutOrder> = {}): CheckoutOrder {
   return {
     orderId: 'order-1',
     chain: 'ETH_SEPOLIA',
+    chainName: 'Ethereum Sepolia',
     symbol: 'USDT',
     contractAddress: '0x5FbDB2315678afecb367f032d93F642f64180aa3',
     decimals: 6,
@@ -16,6 +17,8 @@ export function anOrder(overrides: Partial<CheckoutOrder> = {}): CheckoutOrder {
     receivedAmount: '0.00',
     txid: null,
     explorerUrl: null,
+    explorerTxUrl: 'https://explorer.example/tx/{txid}',
+    transactionTime: null,
     confirmedNum: 0,
     requiredConfirmations: 3,
     returnUrl: null,
@@ -46,6 +49,7 @@ export const UNMATCHED_REASONS = [
 export function anUnmatched(overrides: Partial<UnmatchedPayment> = {}): UnmatchedPayment {
   return {
     chain: 'ETH_SEPOLIA',
+    chainName: 'Ethereum Sepolia',
     symbol: 'USDC',
     amount: '49.90',
     txid: '0x9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
