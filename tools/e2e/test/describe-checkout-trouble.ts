@@ -110,6 +110,7 @@ export function describeCheckoutTrouble(under: () => CheckoutUnderTest): void {
       const code = page.locator('.code.bare');
       expect(await code.isVisible()).toBe(false);
       await page.getByText('Show QR code').tap();
+      await page.waitForURL('**open=code**');
       expect(await code.isVisible()).toBe(true);
       await page.waitForEvent('load');
       expect(await code.isVisible()).toBe(true);

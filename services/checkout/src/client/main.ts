@@ -1,5 +1,6 @@
 import { createSay, type Say } from '../texts/create-say.ts';
 import { isLanguage, preferredLanguage, type Language } from '../texts/languages.ts';
+import type { Fold } from '../view/folds.ts';
 import { renderLanguages, type PageData } from '../view/render-document.ts';
 import { directionOf } from '../view/theme.ts';
 import { createClockWatch } from './detect-time-jump.ts';
@@ -134,6 +135,8 @@ function listen(screen: Screen, say: Say): void {
     if (wallet !== undefined) void screen.payWith(wallet);
     if (event.target.closest('[data-print]') !== null) print();
     if (event.target.closest('[data-pay-again]') !== null) screen.allowAgain();
+    const link = event.target.closest<HTMLElement>('[data-open-fold]');
+    if (link !== null) open(link, event, screen);
     const button = event.target.closest<HTMLElement>('[data-copy]');
     if (button !== null) void copy(button, say, announce);
     const languages = document.querySelector<HTMLDetailsElement>('.languages[open]');
@@ -145,6 +148,15 @@ function listen(screen: Screen, say: Say): void {
     languages.open = false;
     languages.querySelector('summary')?.focus();
   });
+}
+
+/** In place. A click that opens another tab keeps its meaning. */
+function open(link: HTMLElement, event: MouseEvent, screen: Screen): void {
+  if (event.metaKey || event.ctrlKey || event.shiftKey) return;
+  event.preventDefault();
+  const fold = link.dataset['openFold'] as Fold;
+  screen.open(fold);
+  document.getElementById(fold)?.focus();
 }
 
 async function copy(button: HTMLElement, say: Say, announce: (text: string) => void): Promise<void> {

@@ -11,6 +11,7 @@ const described = (known: Partial<Known>) => {
     asking: null,
     notice: null,
     held: undefined,
+    opened: new Set<never>(),
     pageUrl: 'https://pay.example.com/checkout',
     host: 'pay.example.com',
     shopName: '',

@@ -1,3 +1,4 @@
+import type { Fold } from '../view/folds.ts';
 import type { HeldView, PageContext, WalletNotice, WalletView } from '../view/page-context.ts';
 import type { HeldPayment } from './sent-payments.ts';
 
@@ -13,6 +14,7 @@ export interface Known {
   readonly notice: WalletNotice | null;
   readonly held: HeldPayment | undefined;
   readonly pageUrl: string;
+  readonly opened: ReadonlySet<Fold>;
   readonly host: string;
   readonly shopName: string;
 }

@@ -6,6 +6,7 @@ import {
   type CheckoutOrder,
   type CheckoutState,
 } from '../view/checkout-order.ts';
+import { foldsIn, type Fold } from '../view/folds.ts';
 import { formatCountdown } from '../view/format-countdown.ts';
 import { markup, type Html } from '../view/html.ts';
 import { brandOf, renderBrand, renderNoticeMain, titleOf, type PageData } from '../view/render-document.ts';
@@ -41,6 +42,7 @@ export interface Screen {
   payWith(walletId: string): Promise<void>;
   /** The payer confirmed that the wallet did not send: a wallet may be asked again. */
   allowAgain(): void;
+  open(fold: Fold): void;
   redraw(): void;
   watchPayment(): Promise<void>;
 }
@@ -56,6 +58,7 @@ interface State {
   notice: WalletNotice | null;
   shownState: CheckoutState | undefined;
   urgency: string | undefined;
+  opened: ReadonlySet<Fold>;
 }
 
 export function createScreen(deps: ScreenDeps, first: CheckoutOrder | null): Screen {
@@ -69,6 +72,7 @@ export function createScreen(deps: ScreenDeps, first: CheckoutOrder | null): Scr
     notice: null,
     shownState: undefined,
     urgency: undefined,
+    opened: foldsIn(new URLSearchParams(deps.document.location.search)),
   };
   const { document } = deps;
   const change = (changes: Partial<State>): void => {
@@ -115,6 +119,7 @@ export function createScreen(deps: ScreenDeps, first: CheckoutOrder | null): Scr
       deps.sent.forget();
       change({ notice: null });
     },
+    open: (fold) => change({ opened: new Set([...state.opened, fold]) }),
     redraw: () => show(deps, state),
     watchPayment: async () =>
       watchPayment({
@@ -146,13 +151,13 @@ function heldOf(deps: ScreenDeps, state: State, order: CheckoutOrder): HeldPayme
 }
 
 function surroundingsOf(deps: ScreenDeps, state: State, order: CheckoutOrder): PageContext {
-  const { asking, notice, offline, doubtful, wallets } = state;
+  const { asking, notice, offline, doubtful, wallets, opened } = state;
   const nowSeconds = serverSeconds(deps, state, order);
   const held = heldOf(deps, state, order);
   const { href: pageUrl, host } = deps.document.location;
   const { name: shopName } = deps.data.brand;
   const { timeZone } = deps;
-  const known = { nowSeconds, timeZone, asking, notice, offline, doubtful, wallets, held };
+  const known = { nowSeconds, timeZone, asking, notice, offline, doubtful, wallets, opened, held };
   return describePageContext({ ...known, pageUrl, host, shopName });
 }
 

@@ -6,6 +6,7 @@ import {
   type CheckoutOrder,
   type CheckoutState,
 } from './checkout-order.ts';
+import type { Fold } from './folds.ts';
 
 export interface WalletView {
   readonly id: string;
@@ -42,6 +43,7 @@ export interface PageContext {
   readonly held: HeldView | null;
   readonly walletNotice: WalletNotice | null;
   readonly pageUrl: string | null;
+  readonly opened: ReadonlySet<Fold>;
   /** The page's own host, for the line at its end. */
   readonly host: string | null;
   /** The name of the gateway's theme, for merchants without a name. */
@@ -72,6 +74,7 @@ export function defaultPageContext(nowSeconds: number): PageContext {
     held: null,
     walletNotice: null,
     pageUrl: null,
+    opened: new Set(),
     host: null,
     shopName: null,
   };

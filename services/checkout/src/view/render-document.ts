@@ -1,6 +1,7 @@
 import type { Say } from '../texts/create-say.ts';
 import { LANGUAGE_VALUES, LANGUAGES, type Language } from '../texts/languages.ts';
 import { isOpen, type CheckoutOrder, type CheckoutState } from './checkout-order.ts';
+import { foldsIn } from './folds.ts';
 import { markup, type Html } from './html.ts';
 import { ICONS, seal } from './icons.ts';
 import { headingOf, renderOrder } from './render-order.ts';
@@ -49,6 +50,7 @@ export function renderOrderDocument(
   const around: PageContext = {
     ...defaultPageContext(order.serverTime),
     pageUrl,
+    opened: foldsIn(new URLSearchParams(query)),
     host: hostOf(baseUrl),
     shopName,
   };

@@ -10,6 +10,7 @@ import {
   type CheckoutOrder,
   type CheckoutState,
 } from './checkout-order.ts';
+import { linkToOpen } from './folds.ts';
 import { markup, type Html } from './html.ts';
 import { ring, seal } from './icons.ts';
 import { stateShown, type PageContext } from './page-context.ts';
@@ -86,22 +87,22 @@ function arrivals(order: CheckoutOrder, state: CheckoutState, say: Say): Html {
   return markup`<div class="arrivals" role="status">${renderUnmatched(order, state, say)}</div>`;
 }
 
-/**
- * Money arrived that does not count. The means to pay are folded away; a link opens them, which needs no script and
- * stays open when the page reloads.
- */
+/** Money arrived that does not count. The means to pay are folded away. */
 function question(order: CheckoutOrder, around: PageContext, say: Say): Html {
   const [contact, shop] = [contactUrlOf(order), shopUrlOf(order)];
   return markup`<div class="question">
     <div role="status">${renderUnmatchedList(order, say)}</div>
     ${contact !== null && linkTo(contact, say('contactShop'), 'button')}
     ${shop !== null && linkTo(shop, say('backToShop'), contact === null ? 'button' : 'quiet')}
-    <a class="quiet anyway" href="#anyway">${say('payAnyway')}</a>
-    <div class="folded" id="anyway">
+    ${
+      around.opened.has('anyway')
+        ? markup`<div class="anyway" id="anyway" tabindex="-1">
       ${renderClock(order, around.nowSeconds, say)}
       ${renderWallets(order, around, say)}
       ${renderPayment(order, around, say)}
-    </div>
+    </div>`
+        : linkToOpen('anyway', around.pageUrl, 'quiet', say('payAnyway'))
+    }
   </div>`;
 }
 

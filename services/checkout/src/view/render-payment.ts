@@ -2,6 +2,7 @@ import type { Say } from '../texts/create-say.ts';
 import { chainNameOf, tokenName, tokenStandard } from './chain-names.ts';
 import { copyButton } from './copy-button.ts';
 import { dueAmount, urgencyOf, type CheckoutOrder } from './checkout-order.ts';
+import { linkToOpen } from './folds.ts';
 import { formatCountdown } from './format-countdown.ts';
 import { networkGlyph } from './glyphs.ts';
 import { markup, type Html } from './html.ts';
@@ -17,11 +18,11 @@ const RING_SECONDS = 30 * 60;
 
 /** Code, amount, address and network of a payable order. */
 export function renderPayment(order: CheckoutOrder, around: PageContext, say: Say): Html {
-  const { offline, asking } = around;
+  const { offline } = around;
   const amount = say.money(dueAmount(order).text, order.symbol);
   return markup`<div class="payment" data-payable${offline && markup` data-offline inert aria-hidden="true"`}>
     <p class="scan">${say('scanOrSend', { amount })}</p>
-    ${codes(order, asking !== null, say)}
+    ${codes(order, around, say)}
     ${transfer(order, say)}
   </div>`;
 }
@@ -63,15 +64,16 @@ function transfer(order: CheckoutOrder, say: Say): Html {
 }
 
 /** The address, which every wallet reads; on choice all payment data. Needs no script. */
-function codes(order: CheckoutOrder, covered: boolean, say: Say): Html {
+function codes(order: CheckoutOrder, { asking, opened, pageUrl }: PageContext, say: Say): Html {
   const uri = paymentUri(order);
   const plain = () => qrCode(order.address, say('codeOfAddress'), order.chain);
-  // A link, not a script or a checkbox: the reload of a page without scripts keeps it open.
-  const show = markup`<a class="show-code" href="#code">${ICONS.code}${say('showCode')}</a>`;
+  const show =
+    !opened.has('code') && linkToOpen('code', pageUrl, 'show-code', markup`${ICONS.code}${say('showCode')}`);
+  const attributes = markup` id="code" tabindex="-1"${asking !== null && markup` data-dimmed`}`;
   if (uri === null) {
-    return markup`<div class="codes" id="code"${covered && markup` data-dimmed`}>${show}<div class="code qr">${plain()}</div><p class="soft hint">${say('addressOnlyHint')}</p></div>`;
+    return markup`<div class="codes"${attributes}>${show}<div class="code qr">${plain()}</div><p class="soft hint">${say('addressOnlyHint')}</p></div>`;
   }
-  return markup`<fieldset class="codes" id="code"${covered && markup` data-dimmed`}>
+  return markup`<fieldset class="codes"${attributes}>
     <legend class="unseen">${say('chooseCode')}</legend>
     ${show}
     <div class="tabs">

@@ -4,6 +4,7 @@ import { ALL_TEXTS } from '../texts/all-texts.ts';
 import { createSay } from '../texts/create-say.ts';
 import { LANGUAGE_VALUES } from '../texts/languages.ts';
 import type { CheckoutState } from './checkout-order.ts';
+import { foldsIn } from './folds.ts';
 import { defaultPageContext, stateShown, type HeldView, type PageContext } from './page-context.ts';
 import { renderNotice } from './render-document.ts';
 import { renderOrder } from './render-order.ts';
@@ -149,11 +150,14 @@ test('labels the remaining time and says what to scan or send', () => {
   expect(html).toContain('Scan with your wallet, or send exactly 1,234.50\u00a0USDT to this address.');
 });
 
-test('folds the code by a link, which a reload keeps open', () => {
-  expect(draw({})).toMatch(/<fieldset class="codes" id="code">.*<a class="show-code" href="#code">/s);
-  expect(draw({ chain: 'TRON' })).toMatch(
-    /<div class="codes" id="code">\s*<a class="show-code" href="#code">/,
-  );
+test('keeps folds open by the address of the page, which a reload without scripts keeps', () => {
+  expect(draw({})).toMatch(/href="\?open=code" data-open-fold="code">/);
+  const opened = foldsIn(new URLSearchParams('orderId=a&open=code&open=anyway&open=other'));
+  expect([...opened]).toEqual(['code', 'anyway']);
+  for (const chain of ['ETH', 'TRON'] as const) {
+    expect(draw({ chain }, { opened })).toMatch(/class="codes" id="code" tabindex="-1">/);
+    expect(draw({ chain }, { opened })).not.toContain('show-code');
+  }
 });
 
 test('a page without an order keeps the order number for copying', () => {
