@@ -50,7 +50,8 @@ export const composeGateway: Compose = async (env, { fail }) => {
     }),
   );
   return {
-    checks: () => sumOfChecks(parts),
+    checks: () => sumOfChecks(parts.map(([name, { checks }]) => [name, checks])),
+    liveness: () => sumOfChecks(parts.map(([name, { liveness = {} }]) => [name, liveness])),
     metrics: joinMetrics([createMetrics('gateway'), ...parts.map(([, { metrics }]) => metrics)]),
     health: { port, host },
     stop: async () => stopTogether(parts),
@@ -75,9 +76,9 @@ async function stopTogether(parts: readonly Part[]): Promise<void> {
 }
 
 /** Prefixes checks with the service: `api: database`. */
-function sumOfChecks(parts: readonly Part[]): Checks {
+function sumOfChecks(parts: readonly (readonly [name: string, checks: ComposedService['checks']])[]): Checks {
   return Object.fromEntries(
-    parts.flatMap(([name, { checks }]) =>
+    parts.flatMap(([name, checks]) =>
       Object.entries(typeof checks === 'function' ? checks() : checks).map(
         ([check, run]) => [`${name}: ${check}`, run] as const,
       ),

@@ -120,3 +120,22 @@ test('reports each check as a metric, also those that change at run time', async
   checks = { database: () => Promise.resolve({ ok: false }) };
   expect(await values()).toEqual({ database: '0' });
 });
+
+test('reports a stalled process on /livez only', async () => {
+  const created = createHealthServer({
+    port: 0,
+    host: '127.0.0.1',
+    metrics: createMetrics('test'),
+    checks: {},
+    liveness: () => ({ rounds: () => Promise.resolve({ ok: false, detail: 'no round ended' }) }),
+  });
+  server = created;
+  const port = await created.start();
+  const live = await fetch(`http://127.0.0.1:${port}/livez`);
+  expect(live.status).toBe(503);
+  expect(await live.json()).toEqual({
+    status: 'stalled',
+    checks: { rounds: { ok: false, detail: 'no round ended' } },
+  });
+  expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(200);
+});

@@ -16,6 +16,8 @@ export interface HealthServerOptions {
   readonly metrics: RenderedMetrics;
   /** A function if the checks change at run time. */
   readonly checks: Checks | (() => Checks);
+  /** A process that fails one of these should be restarted. @default none */
+  readonly liveness?: Checks | (() => Checks);
   /** A slower check fails. @default 2000 */
   readonly checkTimeoutMs?: number;
 }
@@ -33,14 +35,14 @@ interface Answer {
   readonly body: string;
 }
 
-/** /livez: 200 while the event loop runs. /readyz: 200 when every check passes, else 503. Only for operators. */
+/** /livez and /readyz: 200 when every check of theirs passes, else 503. Only for operators. */
 export function createHealthServer(options: HealthServerOptions): HealthServer {
   let draining = false;
 
   async function answer(path: string): Promise<Answer> {
     switch (path) {
       case '/livez':
-        return json(200, { status: 'alive' });
+        return liveness(options);
       case '/readyz':
         return readiness(options, draining);
       case '/metrics':
@@ -83,24 +85,35 @@ export function createHealthServer(options: HealthServerOptions): HealthServer {
   };
 }
 
+async function liveness({ liveness: checks, checkTimeoutMs }: HealthServerOptions): Promise<Answer> {
+  if (checks === undefined) return json(200, { status: 'alive' });
+  const results = await runChecks(checks, checkTimeoutMs);
+  const alive = isPassed(results);
+  return json(alive ? 200 : 503, {
+    status: alive ? 'alive' : 'stalled',
+    checks: Object.fromEntries(results),
+  });
+}
+
 async function readiness(options: HealthServerOptions, draining: boolean): Promise<Answer> {
   const results = await runChecks(options.checks, options.checkTimeoutMs);
-  const ready = !draining && results.every(([, result]) => result.ok);
+  const ready = !draining && isPassed(results);
   return json(ready ? 200 : 503, {
     status: draining ? 'stopping' : ready ? 'ready' : 'not ready',
     checks: Object.fromEntries(results),
   });
 }
 
+type Results = readonly (readonly [name: string, result: CheckResult])[];
+
+const isPassed = (results: Results) => results.every(([, { ok }]) => ok);
+
 const CHECK_TIMEOUT_MS = 2_000;
 
-function runChecks(
-  checks: HealthServerOptions['checks'],
-  timeoutMs = CHECK_TIMEOUT_MS,
-): Promise<readonly (readonly [name: string, result: CheckResult])[]> {
-  const present = typeof checks === 'function' ? checks() : checks;
+function runChecks(given: Checks | (() => Checks), timeoutMs = CHECK_TIMEOUT_MS): Promise<Results> {
+  const checks = typeof given === 'function' ? given() : given;
   return Promise.all(
-    Object.entries(present).map(async ([name, check]) => [name, await runCheck(check, timeoutMs)] as const),
+    Object.entries(checks).map(async ([name, check]) => [name, await runCheck(check, timeoutMs)] as const),
   );
 }
 

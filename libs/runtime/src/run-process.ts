@@ -7,6 +7,8 @@ import { runService, type RunningService } from './service.ts';
 /** The services of one process share a health server, so this is none. */
 export interface ComposedService extends RunningService {
   readonly checks: Checks | (() => Checks);
+  /** A process that fails one of these should be restarted. @default none */
+  readonly liveness?: Checks | (() => Checks);
   readonly metrics: RenderedMetrics;
   readonly health: { readonly port: number; readonly host: string };
 }
@@ -50,13 +52,14 @@ export async function runProcess(name: string, compose: Compose, env: Environmen
 
 /** Reports "stopping" as soon as the stop begins, and answers until it ends. */
 async function withHealth(name: string, service: ComposedService): Promise<RunningService> {
-  const { health: address, checks } = service;
+  const { health: address, checks, liveness } = service;
   const ofChecks = createMetrics(name, { ofProcess: false });
   observeChecks(ofChecks, checks);
   const health = createHealthServer({
     ...address,
     metrics: joinMetrics([service.metrics, ofChecks]),
     checks,
+    ...(liveness && { liveness }),
   });
   try {
     await health.start();

@@ -62,7 +62,7 @@ export function composeFamilyScanner({ service, family, schema, createApp }: Sca
       onStop(() => app.stop());
       app.start();
       const { healthPort: port, healthHost: host } = config;
-      return { checks: app.checks, metrics, health: { port, host } };
+      return { checks: app.checks, liveness: app.liveness, metrics, health: { port, host } };
     });
   };
 }

@@ -44,6 +44,8 @@ export interface ScannerDeps {
 export interface ScannerApp {
   /** Checks by chain name, plus the broker, which never fails /readyz. */
   readonly checks: Checks;
+  /** Fails when a restart may help: see livenessOf. */
+  readonly liveness: Checks;
   start(): void;
   /** Stops scanning first, so that no commit follows; takes at most 6 s. Unpublished events stay in the outbox. */
   stop(): Promise<void>;
@@ -69,6 +71,7 @@ export function createScanner(deps: ScannerDeps): ScannerApp {
       // Without a broker events wait in the database while scanning continues.
       broker: () => Promise.resolve({ ok: true, detail: broker.state }),
     },
+    liveness: { rounds: () => Promise.resolve(observe.liveness()) },
     start() {
       work ??= startWork(deps, observe, networks);
     },

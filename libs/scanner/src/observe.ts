@@ -21,6 +21,7 @@ import {
   type ChainFigures,
   type FateFigures,
 } from './observe/chain-figures.ts';
+import { livenessOf } from './observe/liveness.ts';
 import { createNodeObserver } from './observe/nodes.ts';
 import { createScanMeters, type ScanMeters } from './observe/scan-meters.ts';
 import type { Written } from './scan-change.ts';
@@ -87,6 +88,7 @@ export function createObserve(deps: {
     status: (chain: Chain): ChainStatus => statusOf(figureOf(chain), alarms.judge(chain), nowMs()),
     /** Healthy if this replica scans the chain, or waits as its standby. */
     health: (chain: Chain): CheckResult => healthOf(figureOf(chain), alarms.judge(chain), nowMs()),
+    liveness: (): CheckResult => livenessOf(figures, nowMs()),
   };
 }
 
@@ -239,7 +241,10 @@ function levelOf(error: unknown): 'debug' | 'warn' | 'error' {
 
 function markFailure(figure: ChainFigures, part: ScanPart, error: unknown, nowMs: number): void {
   const { fates, verifying } = figure;
-  if (part === 'seen') figure.failedBy = error instanceof GatewayError ? error.code : 'UNKNOWN';
+  if (part === 'seen') {
+    figure.failedBy = error instanceof GatewayError ? error.code : 'UNKNOWN';
+    figure.failedAtMs = nowMs;
+  }
   if (part === 'fates') figure.fates = { ...fates, failingSinceMs: fates.failingSinceMs ?? nowMs };
   if (part !== 'verified' && part !== 'branch') return;
   figure.verifying = {

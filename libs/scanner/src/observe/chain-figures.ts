@@ -24,6 +24,8 @@ export interface ChainFigures extends Omit<
   headMovedAtMs: number;
   verifiedMovedAtMs: number;
   tickedAtMs?: number;
+  /** The last round that failed. */
+  failedAtMs?: number;
   failedBy?: string;
   own?: FateFigures | undefined;
 }
