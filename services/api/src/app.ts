@@ -65,6 +65,8 @@ export interface ApiSettings {
   readonly addressesReady: number;
   /** Maximum wait of an order for a deposit address. @default 3 000 */
   readonly addressWaitMs?: number;
+  /** See ApiServer.close. @default 0 */
+  readonly drainMs?: number;
 }
 
 export interface Api {
@@ -76,7 +78,8 @@ export interface Api {
 
 const MERCHANTS_READ_EVERY_MS = 3_000;
 const HOUSEKEEPING_EVERY_MS = 60_000;
-const STOP_GRACE_MS = 8_000;
+/** With the drain below runService's 10 s. */
+const STOP_GRACE_MS = 6_000;
 
 /** The merchant API. It opens only its port. */
 export function createApp(deps: ApiDeps): Api {
@@ -119,7 +122,7 @@ export function createApp(deps: ApiDeps): Api {
     },
     async stop() {
       await streams.stop(); // open streams would keep the server open
-      await server.close(STOP_GRACE_MS);
+      await server.close(STOP_GRACE_MS, settings.drainMs);
       await Promise.all([pool.stop(), ...loops.map((loop) => loop.stop())]);
     },
   };

@@ -22,6 +22,8 @@ import { readApiConfig } from './config.ts';
 const SERVICE = 'api';
 /** Orders arrive one by one, and an order's first callback may be a few milliseconds late. */
 const RELAY_GATHER_MS = 20;
+/** Longer than a proxy takes to send a request on a connection that it believes to be open. */
+const DRAIN_MS = 2_000;
 
 export const composeApi: Compose = async (env, { sharesProcess }) => {
   const config = readApiConfig(env);
@@ -69,7 +71,7 @@ export const composeApi: Compose = async (env, { sharesProcess }) => {
       wakeRelay: relay.wake,
       brokerConnected: () => broker.state === 'connected',
       checkout,
-      settings: config.app,
+      settings: { ...config.app, drainMs: DRAIN_MS },
     });
     onStop(() => app.stop());
     await app.start();

@@ -58,3 +58,11 @@ test('keeps the slot of a running stream until the response closes', () => {
   made.emit('close');
   expect([streams.count(), vi.getTimerCount()]).toEqual([0, 0]);
 });
+
+test('refuses new streams while the process stops', async () => {
+  const { streams, made } = reserveSlot();
+  made.emit('close');
+  await streams.stop();
+  const key = { merchantId: 'shop', orderId: 'a' };
+  expect(streams.enter(key, '203.0.113.1', aResponse().response)).toBe('FULL');
+});

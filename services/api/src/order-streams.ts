@@ -89,6 +89,7 @@ export function createOrderStreams(deps: OrderStreamsDeps): OrderStreams {
   const streams = new Set<Stream>();
   let loop: Loop | undefined;
   let ping: NodeJS.Timeout | undefined;
+  let stopping = false;
   const leave = (stream: Stream): void => {
     streams.delete(stream);
     clearTimeout(stream.lifetime);
@@ -96,7 +97,7 @@ export function createOrderStreams(deps: OrderStreamsDeps): OrderStreams {
   return {
     count: () => streams.size,
     enter(key, clientAddress, response) {
-      const full = fullLimit(streams, deps.limits, key, clientAddress);
+      const full = stopping ? 'FULL' : fullLimit(streams, deps.limits, key, clientAddress);
       if (full !== undefined) return full;
       const stream: Stream = {
         key,
@@ -138,6 +139,7 @@ export function createOrderStreams(deps: OrderStreamsDeps): OrderStreams {
       }, PING_EVERY_MS);
     },
     async stop() {
+      stopping = true; // the server still accepts requests
       clearInterval(ping);
       for (const { response } of streams) response?.end();
       await loop?.stop();

@@ -8,6 +8,7 @@ import {
 import type { AddressInfo, Socket } from 'node:net';
 import { randomUUID } from 'node:crypto';
 import type { ApiErrorCode } from '@opentill/contracts/http/api-errors';
+import { abortableDelay } from '@opentill/runtime/abortable-delay';
 import { refusal, send } from './answer.ts';
 import type { Observe } from './observe.ts';
 
@@ -20,8 +21,12 @@ const IDLE_CLOSED_EVERY_MS = 50;
 
 export interface ApiServer {
   listen(port: number, host: string): Promise<number>;
-  /** Accepts no new connections, finishes requests in flight, then closes the rest after `graceMs`. */
-  close(graceMs: number): Promise<void>;
+  /**
+   * For `drainMs`, or until no connection is open, closes each connection after its next response and still accepts new
+   * ones: a client may just be sending a request on an idle connection. Then accepts none, finishes requests in flight,
+   * and closes the rest after `graceMs`.
+   */
+  close(graceMs: number, drainMs?: number): Promise<void>;
 }
 
 /** Creates the server. Requests that the HTTP parser rejects get an envelope too. */
@@ -72,12 +77,19 @@ export function createApiServer(
           resolve((server.address() as AddressInfo).port);
         });
       }),
-    close(graceMs) {
+    async close(graceMs, drainMs = 0) {
       closing = true;
       for (const response of inFlight) if (!response.headersSent) response.setHeader('Connection', 'close');
-      return closeServer(server, graceMs);
+      const drainedAtMs = performance.now() + drainMs;
+      while (performance.now() < drainedAtMs && (await countConnections(server)) > 0)
+        await abortableDelay(IDLE_CLOSED_EVERY_MS);
+      await closeServer(server, graceMs);
     },
   };
+}
+
+function countConnections(server: Server): Promise<number> {
+  return new Promise((resolve) => server.getConnections((error, count) => resolve(error ? 0 : count)));
 }
 
 function closeServer(server: Server, graceMs: number): Promise<void> {
