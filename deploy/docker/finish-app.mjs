@@ -20,7 +20,7 @@ const OWN = /(^|\/)node_modules\/@opentill\/[^/]+\//;
 const BOOKKEEPING =
   /(^|\/)(\.modules\.yaml|\.pnpm-workspace-state-v1\.json|pnpm-lock\.yaml|pnpm-workspace\.yaml|\.pnpm\/lock\.yaml|\.tsbuildinfo)$/;
 /** Files kept of own packages: build output and the schema's SQL; at the top also the files that the stage added. */
-const OWN_BUILT = /^(dist\/|schema\/|package\.json$|check-health\.mjs$|sbom\.cdx\.json$)/;
+const OWN_BUILT = /^(dist\/|schema\/|package\.json$|(await-login|check-health)\.mjs$|sbom\.cdx\.json$)/;
 
 function* entries(path) {
   for (const entry of readdirSync(path, { withFileTypes: true })) {
