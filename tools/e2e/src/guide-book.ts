@@ -100,6 +100,15 @@ export const NOT_RUN: readonly NotRun[] = [
     'node --conditions=source deploy/compose/src/measure-containers.ts',
   ),
   ...notRun(
+    'deploy/guides/kubernetes.md',
+    'needs a cluster: gateway.kubernetes.test.ts does the same in a namespace of its own',
+    'SECRETS_DIR=secrets deploy/compose/prepare',
+    'helm -n opentill',
+    'kubectl',
+    'pnpm vitest --project kubernetes',
+    'scanners:',
+  ),
+  ...notRun(
     'deploy/guides/going-to-mainnet.md',
     'every test run does the same in its own checkout',
     'cd /opt/opentill',
