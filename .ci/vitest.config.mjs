@@ -1,5 +1,6 @@
 // `npm test` runs unit (no servers), integration (real Postgres, RabbitMQ and anvil) and e2e (the gateway as real
-// processes). `npm run test:full` adds full and e2e-full, and docker if a Docker engine answers.
+// processes). `npm run test:full` adds full and e2e-full, docker if a Docker engine answers, and kubernetes if
+// OPENTILL_TEST_KUBECONFIG names a cluster.
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -36,7 +37,7 @@ export default {
       }),
       project('e2e', {
         include: ['tools/e2e/test/**/*.test.ts'],
-        exclude: ['**/node_modules/**', '**/dist/**', '**/*.{full,docker}.test.ts'],
+        exclude: ['**/node_modules/**', '**/dist/**', '**/*.{full,docker,kubernetes}.test.ts'],
       }),
       project('full', {
         ...SERVERS,
@@ -44,6 +45,7 @@ export default {
         exclude: ['**/node_modules/**', '**/dist/**', 'tools/e2e/**'],
       }),
       project('e2e-full', { include: ['tools/e2e/test/**/*.full.test.ts'] }),
+      project('kubernetes', { include: ['tools/e2e/test/**/*.kubernetes.test.ts'] }),
       project('docker', { include: [`${GROUPS}/test/**/*.docker.test.ts`] }),
     ],
   },

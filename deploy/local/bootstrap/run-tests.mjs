@@ -29,10 +29,15 @@ export async function runLongTests(args, env) {
   const hasEngine = spawnSync('docker', ['info'], { env, stdio: 'ignore', timeout: 20_000 }).status === 0;
   if (!hasEngine)
     say('NOT TESTED: no Docker engine answers, so the tests of images and docker-compose.yml do not run');
+  const hasCluster = (env.OPENTILL_TEST_KUBECONFIG ?? '') !== '';
+  if (!hasCluster)
+    say('NOT TESTED: OPENTILL_TEST_KUBECONFIG names no cluster, so the tests of the Helm chart do not run');
   const long = { projects: ['full'], workers: WORKERS };
   const gateways = { projects: ['e2e-full'], workers: 1 }; // uses the ports of npm start
   const docker = { projects: ['docker'], workers: 1 }; // builds the same images
-  return runTests([[long], hasEngine ? [gateways, docker] : [gateways]], args, env);
+  const kubernetes = { projects: ['kubernetes'], workers: 1 };
+  const one = [gateways, ...(hasEngine ? [docker] : []), ...(hasCluster ? [kubernetes] : [])];
+  return runTests([[long], one], args, env);
 }
 
 /**

@@ -35,7 +35,11 @@ interface Envelope {
   readonly data: NotifyOrder;
 }
 
-export async function startCallbackReceiver(port: number, secret: string): Promise<CallbackReceiver> {
+export async function startCallbackReceiver(
+  port: number,
+  secret: string,
+  host = '127.0.0.1',
+): Promise<CallbackReceiver> {
   const received: ReceivedCallback[] = [];
   let next: string | undefined;
 
@@ -65,11 +69,11 @@ export async function startCallbackReceiver(port: number, secret: string): Promi
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, '127.0.0.1', resolve);
+    server.listen(port, host, resolve);
   });
   const of = (orderId: string) => firstArrivals(received.filter((one) => one.data.orderId === orderId));
   const receiver: CallbackReceiver = {
-    url: `http://127.0.0.1:${port}/callbacks`,
+    url: `http://${host}:${port}/callbacks`,
     received,
     of,
     story: (orderId) => of(orderId).map(({ notifyType, data }) => `${notifyType} ${data.status}`),

@@ -49,7 +49,17 @@ const paidOut: CreatedPayout[] = [];
 let facts: ChaosFacts;
 let senderFaults = 0;
 const lookAtFacts = async (): Promise<ChaosFacts> =>
-  readFacts(chaos, customers, created, paidOut, senderFaults);
+  readFacts(
+    {
+      ...chaos,
+      amqpUrl: chaos.servers.amqpUrl,
+      evmHotWallet: chaos.gateway.wallet.evmHotWallet,
+    },
+    customers,
+    created,
+    paidOut,
+    senderFaults,
+  );
 const plan = (counts: Scenario['stories'], random: Random, name: string) =>
   planStories(counts, customers, [chaos.shops[0].client, chaos.shops[1].client], random, name);
 const planOut = (count: number, random: Random, name: string) =>

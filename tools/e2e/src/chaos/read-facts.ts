@@ -1,3 +1,4 @@
+import type { Database } from '@opentill/db/database';
 import type { ReceivedCallback } from '../callback-receiver.ts';
 import type { ChainCustomers } from './chain-customers.ts';
 import type { Arrival, ChaosFacts } from './facts.ts';
@@ -5,19 +6,27 @@ import type { CreatedOrder } from './live-through-stories.ts';
 import type { CreatedPayout } from './pay-out.ts';
 import { readChainTruth } from './read-chain-truth.ts';
 import { readTables } from './read-tables.ts';
-import type { ChaosGateway } from './start-chaos-gateway.ts';
+import type { OpenShop } from './start-shops.ts';
 
 /** Crediting depth of the local profile. */
 const CONFIRMATIONS = 3;
 
+export interface FactSources {
+  /** With the rights of the owner. */
+  readonly database: Database;
+  readonly amqpUrl: string;
+  readonly shops: readonly Pick<OpenShop, 'receiver'>[];
+  readonly evmHotWallet: string;
+}
+
 export async function readFacts(
-  { database, servers, shops, gateway }: ChaosGateway,
+  { database, amqpUrl, shops, evmHotWallet }: FactSources,
   customers: readonly ChainCustomers[],
   created: readonly CreatedOrder[],
   paidOut: readonly CreatedPayout[],
   senderFaults: number,
 ): Promise<ChaosFacts> {
-  const hotWallet = gateway.wallet.evmHotWallet.toLowerCase();
+  const hotWallet = evmHotWallet.toLowerCase();
   const holders = created.map(({ address }) => address);
   const truths = await Promise.all(
     customers.map(
@@ -25,7 +34,7 @@ export async function readFacts(
         [chain.chain, await readChainTruth(chain, holders, hotWallet, CONFIRMATIONS)] as const,
     ),
   );
-  const tables = await readTables(database.kysely, servers.amqpUrl);
+  const tables = await readTables(database.kysely, amqpUrl);
   const touched = new Set(customers.flatMap(({ paidByTakenBack }) => [...paidByTakenBack]));
   return {
     terms: created.map((order) => ({ ...order, reorganised: touched.has(order.address) })),

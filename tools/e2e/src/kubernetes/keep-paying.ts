@@ -1,0 +1,106 @@
+import { waitUntil } from '@opentill/testkit/wait-until';
+import { abortableDelay } from '@opentill/runtime/abortable-delay';
+import type { ChainCustomers } from '../chaos/chain-customers.ts';
+import { liveThrough, planStories, type CreatedOrder } from '../chaos/live-through-stories.ts';
+import { payOut, planPayouts, type CreatedPayout } from '../chaos/pay-out.ts';
+import type { Answered, MerchantClient } from '../merchant-client.ts';
+import type { Random } from '../random.ts';
+
+/** Counts requests, and those that got no answer or another one than 200. */
+export interface RequestCount {
+  requests: number;
+  readonly failed: string[];
+}
+
+export function countRequests(client: MerchantClient, count: RequestCount): MerchantClient {
+  const counted = async <Data>(ask: () => Promise<Answered<Data>>): Promise<Answered<Data>> => {
+    count.requests += 1;
+    try {
+      const answer = await ask();
+      if (answer.httpStatus !== 200) count.failed.push(`${answer.httpStatus} ${answer.msg}`);
+      return answer;
+    } catch (error) {
+      const { message, cause } = error as Error;
+      count.failed.push(`${message}: ${String((cause as Error | undefined)?.message)}`);
+      throw error;
+    }
+  };
+  return {
+    createCollection: async (data) => counted(() => client.createCollection(data)),
+    createPayout: async (data) => counted(() => client.createPayout(data)),
+    status: async (orderId) => counted(() => client.status(orderId)),
+    pay: async (orderId) => counted(() => client.pay(orderId)),
+    getOrderStatus: async (orderId) => counted(() => client.getOrderStatus(orderId)),
+  };
+}
+
+export interface Load {
+  readonly customers: readonly [ChainCustomers, ChainCustomers];
+  readonly client: MerchantClient;
+  readonly random: Random;
+  readonly paymentsPerSecond: number;
+  readonly payoutsPerSecond: number;
+}
+
+export interface Paid {
+  readonly orders: readonly CreatedOrder[];
+  readonly payouts: readonly CreatedPayout[];
+  readonly seconds: number;
+}
+
+const BATCH_SECONDS = 5;
+
+/** Pays, is paid and asks for statuses until `work` is done. The last batch ends first. */
+export async function keepPaying(name: string, load: Load, work: Promise<unknown>): Promise<Paid> {
+  const { customers, client, random, paymentsPerSecond, payoutsPerSecond } = load;
+  const startedAt = performance.now();
+  let isDone = false;
+  const ended = work.finally(() => (isDone = true));
+  const batches: Promise<void>[] = [];
+  const orders: CreatedOrder[] = [];
+  const payouts: CreatedPayout[] = [];
+  for (let batch = 0; !isDone; batch += 1) {
+    const prefix = `${name}-${batch}`;
+    const stories = planStories(
+      { full: paymentsPerSecond * BATCH_SECONDS },
+      customers,
+      [client, client],
+      random,
+      prefix,
+    );
+    const planned = planPayouts(
+      payoutsPerSecond * BATCH_SECONDS,
+      [customers[0].chain, customers[1].chain],
+      [client, client],
+      random,
+      prefix,
+    );
+    batches.push(
+      liveThrough(stories, BATCH_SECONDS * 1_000).then((all) => void orders.push(...all)),
+      payOut(planned, BATCH_SECONDS * 1_000).then((all) => void payouts.push(...all)),
+    );
+    await Promise.race([abortableDelay(BATCH_SECONDS * 1_000), ...batches.map(rejectionOf)]);
+  }
+  await Promise.all([...batches, ended]);
+  return { orders, payouts, seconds: (performance.now() - startedAt) / 1_000 };
+}
+
+/** Settles only if `work` rejects. */
+async function rejectionOf(work: Promise<void>): Promise<void> {
+  return work.then(() => new Promise<void>(() => undefined));
+}
+
+/** Waits for a state in which no request of `find` reports a problem. Returns the last problems. */
+export async function findLastProblems(
+  what: string,
+  find: () => Promise<readonly string[]>,
+  withinMs: number,
+): Promise<readonly string[]> {
+  let problems: readonly string[] = [];
+  const isWell = async (): Promise<boolean> => {
+    problems = await find();
+    return problems.length === 0;
+  };
+  await waitUntil(what, isWell, withinMs).catch(() => undefined);
+  return problems;
+}

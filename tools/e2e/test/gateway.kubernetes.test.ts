@@ -1,0 +1,229 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { sql } from 'kysely';
+import { abortableDelay } from '@opentill/runtime/abortable-delay';
+import { findFreePort } from '@opentill/test-servers/free-port';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import { startCallbackReceiver, type CallbackReceiver } from '../src/callback-receiver.ts';
+import { createChainUnderTest } from '../src/chain-under-test.ts';
+import { createChainCustomers, type ChainCustomers } from '../src/chaos/chain-customers.ts';
+import { summarise } from '../src/chaos/find-book-problems.ts';
+import { findChaosProblems } from '../src/chaos/find-chaos-problems.ts';
+import type { CreatedOrder } from '../src/chaos/live-through-stories.ts';
+import type { CreatedPayout } from '../src/chaos/pay-out.ts';
+import { readFacts } from '../src/chaos/read-facts.ts';
+import { openCluster, type Cluster } from '../src/kubernetes/cluster.ts';
+import {
+  COLD_ON_SUI,
+  installGateway,
+  PER_CHAIN,
+  PER_FAMILY,
+  type InstalledGateway,
+} from '../src/kubernetes/install-gateway.ts';
+import {
+  countRequests,
+  findLastProblems,
+  keepPaying,
+  type RequestCount,
+} from '../src/kubernetes/keep-paying.ts';
+import { createMerchantClient } from '../src/merchant-client.ts';
+import { createRandom, randomInteger } from '../src/random.ts';
+import { runOpentill } from '../src/run-opentill.ts';
+import { createSuiUnderTest } from '../src/sui-under-test.ts';
+import { createTronUnderTest } from '../src/tron-under-test.ts';
+
+// Installs the chart with local chains in the cluster of OPENTILL_TEST_KUBECONFIG, whose images exist already, and pays
+// while pods are replaced, killed and moved. OPENTILL_TEST_HOST is an address of this machine that pods reach.
+
+const SEED = Number(process.env['OPENTILL_E2E_SEED'] ?? 20_261_123);
+const KILLS_MS = Number(process.env['OPENTILL_TEST_KILL_SECONDS'] ?? 600) * 1_000;
+const PAYMENTS_PER_SECOND = Number(process.env['OPENTILL_TEST_PAYMENTS_PER_SECOND'] ?? 20);
+const KEEP = process.env['OPENTILL_E2E_KEEP'] === '1';
+const REST_WITHIN_MS = 300_000;
+const INSTALL_WITHIN_MS = 1_200_000;
+const LONG_MS = 1_800_000;
+const COMPONENTS = [
+  'api',
+  'scanner-evm',
+  'confirmation-tracker',
+  'webhook-sender',
+  'payout-signer',
+  'ops',
+] as const;
+
+let cluster: Cluster;
+let receiver: CallbackReceiver;
+let gateway: InstalledGateway;
+let customers: readonly [ChainCustomers, ChainCustomers];
+const orders: CreatedOrder[] = [];
+const payouts: CreatedPayout[] = [];
+let senderFaults = 0;
+
+beforeAll(async () => {
+  cluster = await openCluster(`opentill-test-${randomBytes(3).toString('hex')}`);
+  const host = process.env['OPENTILL_TEST_HOST'];
+  if (host === undefined) throw new Error('OPENTILL_TEST_HOST is not set. See CONTRIBUTING.md.');
+  const port = await findFreePort();
+  gateway = await installGateway(cluster, `http://${host}:${port}/callbacks`);
+  receiver = await startCallbackReceiver(port, gateway.secret('webhook_secret'), host);
+  const chainOf = (name: string) =>
+    createChainUnderTest({
+      network: gateway.networks.find(({ chain }) => chain === name)!,
+      node: { rpcUrl: gateway.nodeUrls.get(name)! },
+    });
+  customers = [
+    createChainCustomers(chainOf('ETH_SEPOLIA'), createRandom(SEED + 1)),
+    createChainCustomers(chainOf('BSC_TEST'), createRandom(SEED + 2)),
+  ];
+}, INSTALL_WITHIN_MS);
+
+afterAll(async () => {
+  await receiver?.close();
+  await gateway?.close();
+  if (!KEEP) await cluster?.remove();
+}, INSTALL_WITHIN_MS);
+
+/** Pays while `work` runs, and then expects a gateway at rest whose books agree with the chains and the shop. */
+async function payWhile(name: string, work: () => Promise<unknown>): Promise<RequestCount> {
+  const count: RequestCount = { requests: 0, failed: [] };
+  const client = countRequests(createMerchantClient(gateway.apiUrl, gateway.secret('merchant_token')), count);
+  const load = {
+    customers,
+    client,
+    random: createRandom(SEED),
+    paymentsPerSecond: PAYMENTS_PER_SECOND,
+    payoutsPerSecond: 1,
+  };
+  const paid = await keepPaying(name, load, work());
+  orders.push(...paid.orders);
+  payouts.push(...paid.payouts);
+  const sources = {
+    database: gateway.database,
+    amqpUrl: gateway.amqpUrl,
+    shops: [{ receiver }],
+    evmHotWallet: gateway.hotWallets.EVM.hotWallets[0] ?? '',
+  };
+  const read = async () => readFacts(sources, customers, orders, payouts, senderFaults);
+  const startedAt = performance.now();
+  const find = async () => findChaosProblems(await read());
+  const problems = await findLastProblems('the gateway is at rest without problems', find, REST_WITHIN_MS);
+  const figures = {
+    seconds: Math.round(paid.seconds),
+    payments: paid.orders.length,
+    paymentsPerSecond: (paid.orders.length / paid.seconds).toFixed(1),
+    payouts: paid.payouts.length,
+    requests: count.requests,
+    failed: count.failed.length,
+    restSeconds: Math.round((performance.now() - startedAt) / 1_000),
+  };
+  process.stderr.write(`${name}: ${JSON.stringify(figures)}\n${summarise(await read())}\n`);
+  expect(problems).toEqual([]);
+  return count;
+}
+
+test('opens only the allowed connections', async () => {
+  await cluster.helm(['test', 'opentill', '--timeout', '10m']);
+  const logs = await cluster.kubectl(['logs', 'opentill-test-stranger']);
+  expect(logs).toContain('connects to opentill-api:80');
+  expect(logs).toContain('is refused by opentill-postgres:5432');
+});
+
+describe('under load', () => {
+  test(
+    'replaces the pods of every Deployment without a failed request',
+    async () => {
+      const { failed } = await payWhile('rolled', async () => {
+        for (const component of COMPONENTS) {
+          await cluster.kubectl(['rollout', 'restart', `deployment/opentill-${component}`]);
+          await cluster.kubectl([
+            'rollout',
+            'status',
+            `deployment/opentill-${component}`,
+            '--timeout',
+            '10m',
+          ]);
+        }
+      });
+      expect(failed).toEqual([]);
+    },
+    LONG_MS,
+  );
+
+  test(
+    'moves scanners to one for each chain and back',
+    async () => {
+      const { failed } = await payWhile('moved', async () => {
+        await gateway.deploy(PER_CHAIN);
+        expect(await cluster.podsOf('scanner-eth-sepolia')).toHaveLength(1);
+        expect(await cluster.podsOf('scanner-evm')).toEqual([]);
+        await gateway.deploy(PER_FAMILY);
+        expect(await cluster.podsOf('scanner-evm')).toHaveLength(1);
+      });
+      expect(failed).toEqual([]);
+    },
+    LONG_MS,
+  );
+
+  test(
+    'loses and doubles nothing while random pods are killed',
+    async () => {
+      const random = createRandom(SEED + 3);
+      const killed = new Map<string, number>();
+      await payWhile('killed', async () => {
+        const endsAt = performance.now() + KILLS_MS;
+        while (performance.now() < endsAt) {
+          const component = COMPONENTS[randomInteger(random, 0, COMPONENTS.length - 1)]!;
+          const [pod] = await cluster.podsOf(component);
+          if (pod !== undefined) {
+            if (component === 'webhook-sender') senderFaults += 1;
+            killed.set(component, (killed.get(component) ?? 0) + 1);
+            await cluster.kubectl(['delete', 'pod', pod, '--grace-period=0', '--force', '--wait=false']);
+          }
+          await abortableDelay(randomInteger(random, 2_000, 10_000));
+        }
+      });
+      process.stderr.write(`killed: ${JSON.stringify(Object.fromEntries(killed))}\n`);
+    },
+    LONG_MS + KILLS_MS,
+  );
+});
+
+// After the tests above, whose checker knows only EVM.
+describe('other families', () => {
+  const chain = (name: string) => ({
+    network: gateway.networks.find((network) => network.chain === name)!,
+    node: { url: gateway.nodeUrls.get(name)! },
+  });
+
+  test('completes a collection and a payout on TRON and SUI, and a sweep on SUI', async () => {
+    const merchant = createMerchantClient(gateway.apiUrl, gateway.secret('merchant_token'));
+    const sui = createSuiUnderTest(chain('SUI_TEST'));
+    const tron = createTronUnderTest(chain('TRON_TEST'));
+    const until = async (orderId: string) =>
+      waitUntil(`${orderId} succeeds`, () =>
+        receiver.of(orderId).some(({ notifyType }) => notifyType === 'ORDER_SUCCESS'),
+      );
+    for (const [devnet, receiveAddress] of [
+      [tron, 'TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH'],
+      [sui, `0x${'5e'.repeat(32)}`],
+    ] as const) {
+      const terms = { amount: '50', symbol: 'USDT', chain: devnet.chain };
+      const { data } = await merchant.createCollection({ ...terms, orderId: `in-${devnet.chain}` });
+      await devnet.pay({ to: data?.address ?? '', amount: '50' });
+      await until(`in-${devnet.chain}`);
+      const before = await devnet.balance('USDT', receiveAddress);
+      await merchant.createPayout({ ...terms, orderId: `out-${devnet.chain}`, receiveAddress });
+      await until(`out-${devnet.chain}`);
+      expect((await devnet.balance('USDT', receiveAddress)) - before).toBe(devnet.baseUnits('USDT', '50'));
+    }
+    const made = ['operator', 'create', '--id', 'test', '--role', 'admin', '--token-file'];
+    const { OPS_TOKEN_FILE: tokenFile = '', ...first } = gateway.operatorEnvironment;
+    await runOpentill({ operatorEnvironment: first }, [...made, tokenFile]);
+    const sweep = ['sweep', 'run', '--chain', 'SUI_TEST', '--reason', 'the test'];
+    expect(await runOpentill(gateway, sweep)).toMatchObject({ code: 0 });
+    const swept = async () => (await sui.balance('USDT', COLD_ON_SUI)) === sui.baseUnits('USDT', '50');
+    await waitUntil('the deposit is swept to cold storage', swept, REST_WITHIN_MS);
+    const { rows } = await sql`select from sweep where state = 'DONE'`.execute(gateway.database.kysely);
+    expect(rows).toHaveLength(1);
+  }, 600_000);
+});
