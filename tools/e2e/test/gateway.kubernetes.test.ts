@@ -65,6 +65,10 @@ beforeAll(async () => {
   if (host === undefined) throw new Error('OPENTILL_TEST_HOST is not set. See CONTRIBUTING.md.');
   const port = await findFreePort();
   gateway = await installGateway(cluster, `http://${host}:${port}/callbacks`);
+  const limits = { createCollection: { requests: 10_000, seconds: 10 } };
+  await sql`update merchant set rate_limits = ${JSON.stringify(limits)}::jsonb, updated_at = now()`.execute(
+    gateway.database.kysely,
+  );
   receiver = await startCallbackReceiver(port, gateway.secret('webhook_secret'), host);
   const chainOf = (name: string) =>
     createChainUnderTest({
