@@ -125,6 +125,13 @@ async function payWhile(name: string, work: () => Promise<unknown>): Promise<Req
   return count;
 }
 
+/** Instances that hold the lease of a chain. */
+async function holders(chain: string): Promise<readonly string[]> {
+  const { rows } = await sql<{ holder: string }>`
+    select holder from scanner_evm.lease where name = ${`chain:${chain}`}`.execute(gateway.database.kysely);
+  return rows.map(({ holder }) => holder);
+}
+
 test('opens only the allowed connections', async () => {
   await cluster.helm(['test', 'opentill', '--timeout', '10m']);
   const logs = await cluster.kubectl(['logs', 'opentill-test-stranger']);
@@ -157,11 +164,16 @@ describe('under load', () => {
     'moves scanners to one for each chain and back',
     async () => {
       const { failed } = await payWhile('moved', async () => {
+        const count = async (name: string) => (await cluster.podsOf(name)).length;
         await gateway.deploy(PER_CHAIN);
-        expect(await cluster.podsOf('scanner-eth-sepolia')).toHaveLength(1);
-        expect(await cluster.podsOf('scanner-evm')).toEqual([]);
+        expect(await count('scanner-eth-sepolia')).toBe(1);
+        await waitUntil('the pod of both chains ends', async () => (await count('scanner-evm')) === 0);
+        const [lease] = await holders('ETH_SEPOLIA');
+        expect(lease).toContain('opentill-scanner-eth-sepolia-');
         await gateway.deploy(PER_FAMILY);
-        expect(await cluster.podsOf('scanner-evm')).toHaveLength(1);
+        await waitUntil('the pods of a chain end', async () => (await count('scanner-bsc-test')) === 0);
+        for (const chain of ['ETH_SEPOLIA', 'BSC_TEST'])
+          expect((await holders(chain))[0]).toMatch(/^opentill-scanner-evm-/);
       });
       expect(failed).toEqual([]);
     },
