@@ -150,7 +150,7 @@ test('labels the remaining time and says what to scan or send', () => {
   expect(html).toContain('Scan with your wallet, or send exactly 1,234.50\u00a0USDT to this address.');
 });
 
-test('keeps folds open by the address of the page, which a reload without scripts keeps', () => {
+test('keeps folds open by the address of the page, for reloads without scripts', () => {
   expect(draw({})).toMatch(/href="\?open=code" data-open-fold="code">/);
   const opened = foldsIn(new URLSearchParams('orderId=a&open=code&open=anyway&open=other'));
   expect([...opened]).toEqual(['code', 'anyway']);
