@@ -78,7 +78,7 @@ export function describeCheckoutWallets(under: () => CheckoutUnderTest): void {
       await untilNotice(view.page, 'Please do not pay a second time');
       await untilState(view.page, 'sent');
       expect(await view.page.locator(MEANS).count()).toBe(0);
-      const link = view.page.getByRole('link', { name: 'View it in the block explorer' });
+      const link = view.page.locator('.held').getByRole('link', { name: 'View it in the block explorer' });
       expect(await link.getAttribute('href')).toMatch(/^https:\/\/explorer\.example\/tx\/0x[0-9a-f]{64}$/);
       expect(await payAgain(view.page).count()).toBe(0);
       await examine(view, 'wallet-sent');
