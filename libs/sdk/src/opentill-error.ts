@@ -39,7 +39,7 @@ export interface OpentillErrorDetails {
   readonly cause?: unknown;
 }
 
-/** With a response, `message` is `msg` followed by `detail`, if there is one, in parentheses. */
+/** With an answer of the gateway, `message` is its `msg`. `toString` and `console.log` show `detail` as well. */
 export class OpentillError extends Error {
   override readonly name = 'OpentillError';
   readonly code: OpentillErrorCode;
@@ -51,8 +51,7 @@ export class OpentillError extends Error {
   readonly attempts: number;
 
   constructor(code: OpentillErrorCode, message: string, details: OpentillErrorDetails) {
-    const shown = details.detail === undefined ? message : `${message} (${details.detail})`;
-    super(shown, details.cause === undefined ? undefined : { cause: details.cause });
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.code = code;
     this.msg = details.msg;
     this.detail = details.detail;
@@ -60,6 +59,11 @@ export class OpentillError extends Error {
     this.requestId = details.requestId;
     this.retryAfterMs = details.retryAfterMs;
     this.attempts = details.attempts;
+  }
+
+  override toString(): string {
+    const text = super.toString();
+    return this.detail === undefined ? text : `${text} (${this.detail})`;
   }
 
   /** The same call may succeed later without a change. */

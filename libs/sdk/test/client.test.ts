@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createDataForms } from '@opentill/contracts/signing/data-forms';
 import { tokenizeJson } from '@opentill/contracts/signing/tokenize-json';
@@ -172,24 +173,21 @@ describe('permanent errors', () => {
     expect(server.asked).toHaveLength(1);
   });
 
-  it('shows the detail of the gateway after its text', async () => {
+  it('gives the detail of the gateway apart from its text', async () => {
     const msg = 'The amount cannot be left blank.';
     const detail = "amount: '12,50' is not a decimal number; write 12.50";
     server.replies = [envelope(400, msg, null, detail)];
-    expect(await failure(open().createPayout(PAYOUT))).toMatchObject({
-      code: 'INVALID_REQUEST',
-      message: `${msg} (${detail})`,
-      msg,
-      detail,
-    });
+    const error = await failure(open().createPayout(PAYOUT));
+    expect(error).toMatchObject({ code: 'INVALID_REQUEST', message: msg, msg, detail });
+    expect(String(error)).toBe(`OpentillError: ${msg} (${detail})`);
+    expect(inspect(error)).toContain(JSON.stringify(detail));
   });
 
   it('ignores a detail that is not a string', async () => {
     server.replies = [envelope(404, 'Order not found', null, { a: 1 })];
-    expect(await failure(open().status('x'))).toMatchObject({
-      message: 'Order not found',
-      detail: undefined,
-    });
+    const error = await failure(open().status('x'));
+    expect(error).toMatchObject({ message: 'Order not found', detail: undefined });
+    expect(String(error)).toBe('OpentillError: Order not found');
   });
 
   it.each<[string, Reply]>([
