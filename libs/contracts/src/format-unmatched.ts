@@ -25,19 +25,29 @@ export interface TokenDisplay {
   readonly displayDecimals: number;
 }
 
-/**
- * Omits transfers of tokens that are no longer configured, whose decimals are unknown. The order keeps those of its own
- * token.
- */
+type TokenId = Pick<UnmatchedToFormat, 'chain' | 'symbol'>;
+type TokenOf = (chain: Chain, symbol: string) => TokenDisplay | undefined;
+
+/** Undefined for a token that is no longer configured. The order keeps the decimals of its own token. */
+export function unmatchedTokenOf(
+  order: TokenId & TokenDisplay,
+  { chain, symbol }: TokenId,
+  tokenOf: TokenOf,
+): TokenDisplay | undefined {
+  const isOwn = chain === order.chain && symbol === order.symbol;
+  return tokenOf(chain, symbol) ?? (isOwn ? order : undefined);
+}
+
+/** Omits transfers of tokens that are no longer configured, whose decimals are unknown. */
 export function toUnmatchedTransfers(
-  order: Pick<UnmatchedToFormat, 'chain' | 'symbol'> & TokenDisplay,
+  order: TokenId & TokenDisplay,
   transfers: readonly UnmatchedToFormat[],
-  tokenOf: (chain: Chain, symbol: string) => TokenDisplay | undefined,
+  tokenOf: TokenOf,
 ): UnmatchedTransfer[] {
-  return transfers.flatMap(({ chain, symbol, amount, txHash, reason }) => {
-    const isOwn = chain === order.chain && symbol === order.symbol;
-    const token = tokenOf(chain, symbol) ?? (isOwn ? order : undefined);
+  return transfers.flatMap((transfer) => {
+    const token = unmatchedTokenOf(order, transfer, tokenOf);
     if (token === undefined) return [];
+    const { chain, symbol, amount, txHash, reason } = transfer;
     const shown = formatAmount(amount, token.decimals, token.displayDecimals);
     return [{ chain, symbol, amount: shown, txid: txHash, reason }];
   });

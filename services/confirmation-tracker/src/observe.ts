@@ -48,6 +48,16 @@ export function createObserve({ logger, metrics, clock }: ObserveDeps): Observe 
         count.incidents.inc({ chain: incident.chain, kind: incident.kind });
         logger.error(incident.holdReason, { orderPk: order.orderPk, ...incident });
       }
+      for (const { chain, symbol, transferId } of outcome.unlisted) {
+        const { orderPk, orderId } = outcome.order;
+        logger.warn('payment not in ORDER_UNMATCHED: its token is not configured', {
+          orderPk,
+          orderId,
+          chain,
+          symbol,
+          transferId,
+        });
+      }
       logMoved(logger, outcome);
     },
     notSettled(which, error) {

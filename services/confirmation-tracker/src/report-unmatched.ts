@@ -3,6 +3,7 @@ import {
   notifyUnmatchedText,
   toUnmatchedTransfers,
   UNMATCHED_SHOWN,
+  unmatchedTokenOf,
 } from '@opentill/contracts/format-unmatched';
 import type { Chain } from '@opentill/domain/chains';
 import { arrivedInTime } from '@opentill/domain/collection-sums';
@@ -31,6 +32,8 @@ export interface UnmatchedReport {
   readonly data: NotificationRow['data'] | null;
   /** Transfers that this callback is the first to contain. */
   readonly reported: readonly UnmatchedRow[];
+  /** Unreported transfers of tokens that are no longer configured. They stay unreported. */
+  readonly unlisted: readonly TransferRow[];
   /** The list or the time of the next callback has changed. */
   readonly isMoved: boolean;
   readonly times: Required<Pick<MovedOrder, 'unmatchedCallbackAt' | 'unmatchedCallbackDueAt'>>;
@@ -57,7 +60,8 @@ interface UnmatchedRows {
 
 /**
  * The unmatched deposits of an order as the API and ORDER_UNMATCHED list them. A callback is written when one of them
- * is in no earlier callback, at most once a minute.
+ * is in no earlier callback, at most once a minute. A callback is never empty: a payment in a token that is no longer
+ * configured waits until the token is configured again and the order changes.
  */
 export function createUnmatchedReport(
   deps: UnmatchedDeps,
@@ -87,8 +91,11 @@ export function createUnmatchedReport(
     },
     end(paidBy) {
       keepNewest(shown);
-      const listed = [...shown.values()];
-      const fresh = order.notifyUnmatched ? listed.filter(({ reported }) => !reported) : [];
+      const isListed = ({ transfer }: ShownTransfer): boolean =>
+        unmatchedTokenOf(order, transfer, tokenOfIn(deps)) !== undefined;
+      const listed = [...shown.values()].filter(isListed);
+      const unreported = order.notifyUnmatched ? [...shown.values()].filter(({ reported }) => !reported) : [];
+      const fresh = unreported.filter(isListed);
       const { unmatchedCallbackAt: before } = order;
       const isAllowed = before === null || now >= nextAfter(before);
       const isWritten = fresh.length > 0 && isAllowed;
@@ -97,6 +104,7 @@ export function createUnmatchedReport(
       return {
         data: isWritten ? dataOf(deps, { ...order, ...last }, listed, facts, paidBy) : null,
         reported: isWritten ? fresh.map(toReported) : [],
+        unlisted: unreported.filter((one) => !isListed(one)).map(({ transfer }) => transfer),
         isMoved: isChanged || isWritten || (dueAt !== null) !== order.owesUnmatchedCallback,
         times: { unmatchedCallbackAt: at, unmatchedCallbackDueAt: dueAt },
       };
@@ -150,7 +158,10 @@ function dataOf(
   paidBy: TransferRow | undefined,
 ): string {
   const transfers = listed.map(({ transfer, reason }) => ({ ...transfer, reason }));
-  const tokenOf = (chain: Chain, symbol: string) => deps.displayOf(chain).tokenOf(symbol);
-  const unmatched = toUnmatchedTransfers(order, transfers, tokenOf);
+  const unmatched = toUnmatchedTransfers(order, transfers, tokenOfIn(deps));
   return notifyUnmatchedText({ ...viewOf(deps, order, paidBy, facts.seenHeight), unmatched });
+}
+
+function tokenOfIn({ displayOf }: NotifyDeps) {
+  return (chain: Chain, symbol: string) => displayOf(chain).tokenOf(symbol);
 }

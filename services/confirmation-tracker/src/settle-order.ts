@@ -116,6 +116,7 @@ export function settleOrder(
         notifications: notificationsOf(deps, order, facts, { ...shown, unmatched: report.data }, steps),
         ...NO_ROWS,
         reported: report.reported,
+        unlisted: report.unlisted,
         // One entry for the ordered amount, because an order is credited once, and one for other money that an operator
         // accepted.
         entries: [...(amount > 0n ? [creditOrder(receiptOf(order, { ...order, amount }))] : []), ...others],

@@ -102,6 +102,7 @@ const NOTHING_ELSE = {
   isDecided: false,
   notifications: [],
   reported: [],
+  unlisted: [],
   newestChangeAt: null,
 } as const;
 

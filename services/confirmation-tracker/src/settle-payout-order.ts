@@ -19,7 +19,14 @@ import type { SettleOrderDeps } from './settle-order.ts';
 type Deps = Pick<SettleOrderDeps, 'newId' | 'displayOf'>;
 
 const NOTHING_RECEIVED = { detectedAmount: baseUnits(0n) };
-const NO_DEPOSITS = { settlements: [], unmatched: [], reported: [], creditedAgain: [], entries: [] };
+const NO_DEPOSITS = {
+  settlements: [],
+  unmatched: [],
+  reported: [],
+  unlisted: [],
+  creditedAgain: [],
+  entries: [],
+};
 
 /** Pure except for new ids; idempotent. Opens an incident if a different amount arrived. */
 export function settlePayoutOrder(deps: Deps, order: LockedPayout, known: KnownPayout): OrderOutcome {

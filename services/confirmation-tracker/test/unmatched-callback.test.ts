@@ -153,6 +153,49 @@ describe('the callback ORDER_UNMATCHED', () => {
   });
 });
 
+describe('a payment in a token that was removed from the configuration', () => {
+  const withoutOther: HandlerDeps['displayOf'] = (chain) => ({
+    ...s.deps.displayOf(chain),
+    tokenOf: () => undefined,
+  });
+
+  test('is recorded and logged, but sends no empty callback', async () => {
+    const asked = await order();
+    const wrong = await s.transfer(asked, ONE_AND_A_HALF, OTHER);
+    const before = s.observe.calls.length;
+    await settleTransfers(depsAt(100, { displayOf: withoutOther }), [wrong.transfer_id]);
+    expect(await s.unmatched(wrong)).toBe('WRONG_TOKEN');
+    expect(await reports(asked)).toEqual([]);
+    expect(await timesOf(asked)).toMatchObject({ dueAt: null });
+    expect(s.observe.calls.slice(before)).toMatchObject([
+      { what: 'orderSettled', detail: { unlisted: [{ transferId: Number(wrong.transfer_id) }] } },
+    ]);
+  });
+
+  test('ends the pause without a callback, and is listed once its token is back', async () => {
+    const asked = await order();
+    await settle(100, await s.transfer(asked, ONE_AND_A_HALF, OTHER));
+    const waiting = await s.transfer(asked, 2n * ONE_AND_A_HALF, OTHER);
+    await settle(110, waiting);
+    await sweepDue(depsAt(200, { displayOf: withoutOther }));
+    expect(await reportedAmounts(asked)).toEqual(['1.50']);
+    expect(await timesOf(asked)).toMatchObject({ dueAt: null });
+    await settle(300, await s.verify(waiting));
+    expect(await reportedAmounts(asked)).toEqual(['1.50', '3.00 1.50']);
+  });
+
+  test('leaves a callback of other payments without it, and stays unreported', async () => {
+    const asked = await order({ expires_at: at(30) });
+    await sweepDue(depsAt(0));
+    const late = await s.transfer(asked, 20n, { state: 'VERIFIED' });
+    const wrong = await s.transfer(asked, ONE_AND_A_HALF, OTHER);
+    await settleTransfers(depsAt(100, { displayOf: withoutOther }), [late.transfer_id, wrong.transfer_id]);
+    expect(await reportedAmounts(asked)).toEqual(['0.00002']);
+    await settle(200, await s.verify(wrong));
+    expect(await reportedAmounts(asked)).toEqual(['0.00002', '1.50 0.00002']);
+  });
+});
+
 describe('the pause between two ORDER_UNMATCHED', () => {
   test('is a minute; the next callback lists every payment, newest first', async () => {
     const asked = await order();

@@ -147,6 +147,8 @@ export interface OrderOutcome {
   readonly unmatched: readonly UnmatchedRow[];
   /** Otherwise unchanged rows that an ORDER_UNMATCHED contains for the first time. */
   readonly reported: readonly UnmatchedRow[];
+  /** Not in ORDER_UNMATCHED, because their token is no longer configured. */
+  readonly unlisted: readonly TransferRow[];
   readonly incidents: readonly IncidentRow[];
   /** Their earlier incidents stay. */
   readonly creditedAgain: readonly { readonly transferId: number; readonly booking: number }[];
