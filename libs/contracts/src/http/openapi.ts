@@ -260,7 +260,7 @@ const webhooks = {
   unmatchedCallback: webhook(
     'unmatchedCallback',
     'A payment arrived that does not count',
-    'Opt-in per merchant. Sent and signed like the other callbacks. Contact the customer, or ask the operator to accept or refund the payment. A payment that a reorganisation removed is no longer listed.',
+    'Opt-in per merchant. Sent and signed like the other callbacks. Do not take the status of the order from it: a retried one can arrive after a newer callback of the order. Contact the customer, or ask the operator to accept or refund the payment. A payment that a reorganisation removed is no longer listed.',
     ref('UnmatchedCallback'),
   ),
   collectCallback: webhook(

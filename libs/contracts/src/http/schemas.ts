@@ -130,25 +130,28 @@ const orderFields = {
 
 const notifyOrder = object('The state of an order; `data` of the order callbacks.', orderFields);
 
-const notifyUnmatched = object('The state of an order with the payments that do not count for it.', {
-  ...orderFields,
-  unmatched: {
-    type: 'array',
-    description: UNMATCHED,
-    examples: [
-      [
-        {
-          chain: 'ETH_SEPOLIA',
-          symbol: 'USDC',
-          amount: '25.00',
-          txid: '0x224b6cfb1b9a9f2c7a6f0c7a51d5a0fd1a3b6d1a1c6f0f27e2b7c1f2bd836c41',
-          reason: 'WRONG_TOKEN',
-        },
+const notifyUnmatched = object(
+  'The state of an order with the payments that do not count for it. Do not take the status of the order from it.',
+  {
+    ...orderFields,
+    unmatched: {
+      type: 'array',
+      description: UNMATCHED,
+      examples: [
+        [
+          {
+            chain: 'ETH_SEPOLIA',
+            symbol: 'USDC',
+            amount: '25.00',
+            txid: '0x224b6cfb1b9a9f2c7a6f0c7a51d5a0fd1a3b6d1a1c6f0f27e2b7c1f2bd836c41',
+            reason: 'WRONG_TOKEN',
+          },
+        ],
       ],
-    ],
-    items: object('A payment that does not count.', unmatchedTransfer),
+      items: object('A payment that does not count.', unmatchedTransfer),
+    },
   },
-});
+);
 
 const orderState = object('The full state of an order.', { ...orderFields, unmatched: unmatchedPayments });
 
