@@ -110,7 +110,7 @@ function createCommand(
 ): string {
   const data = JSON.stringify(fields);
   const sign = createHmac('sha256', source.merchant.token).update(data).digest('hex');
-  const body = `{"sign":"${sign}","timestamp":'$(date +%s)',"nonce":"'$(date +%s%N)'","data":${data}}`;
+  const body = `{"sign":"${sign}","timestamp":'$(date +%s)',"nonce":"'$(openssl rand -hex 12)'","data":${data}}`;
   return `  curl -s ${source.apiUrl}/v1/order/${operation} -H 'content-type: application/json' -d '${body}'`;
 }
 
