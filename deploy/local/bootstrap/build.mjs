@@ -22,7 +22,7 @@ export function build(env) {
   writeFileSync(stampFile, fingerprintOf(ROOT));
 }
 
-/** Changes with size or time of any source, setting or build output, and when one is missing. */
+/** Changes with size or time of any source, setting, document or build output, and when one is missing. */
 export function fingerprintOf(root) {
   const hash = createHash('sha256');
   const take = (path) => {
@@ -30,11 +30,14 @@ export function fingerprintOf(root) {
     hash.update(`${path} ${mtimeMs} ${size}\n`);
   };
   for (const file of SHARED) take(file);
+  for (const folder of ['.', 'docs', 'docs/architecture'])
+    for (const file of namesIn(join(root, folder), (entry) => entry.name.endsWith('.md')))
+      take(join(folder, file));
   for (const group of GROUPS) {
     for (const name of namesIn(join(root, group), (entry) => entry.isDirectory())) {
       const folder = join(group, name);
       for (const file of namesIn(join(root, folder), (entry) => entry.isFile())) take(join(folder, file));
-      for (const inside of ['src', 'dist']) {
+      for (const inside of ['src', 'docs', 'examples', 'dist']) {
         const path = join(folder, inside);
         if (!existsSync(join(root, path))) continue;
         const files = readdirSync(join(root, path), { recursive: true, encoding: 'utf8' });

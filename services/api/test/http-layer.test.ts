@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
+import { get } from 'node:http';
 import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OPENAPI_DOCUMENT } from '@opentill/contracts/http/openapi';
@@ -67,7 +69,7 @@ describe('paths and methods', () => {
 
   it.each([
     ['POST', [COLLECTION, PAYOUT]],
-    ['GET, HEAD', ['/v1/order/status/x', '/', '/docs', '/openapi.json', '/checkout']],
+    ['GET, HEAD', ['/v1/order/status/x', '/', '/docs', '/docs/guides/a', '/openapi.json', '/checkout']],
     ['GET, HEAD, OPTIONS', ['/v1/order/pay', '/v1/order/getOrderStatus', '/v1/symbol/supportSymbols']],
   ])('answers 405 for methods other than %s', async (allowed, paths) => {
     for (const path of paths) {
@@ -275,6 +277,13 @@ describe('cross-origin requests', () => {
   });
 });
 
+/** fetch does not set the header Host. */
+function textFor(host: string, url: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    get(url, { headers: { host } }, (response) => resolve(text(response))).on('error', reject);
+  });
+}
+
 describe('API documents', () => {
   it('serves its OpenAPI document', async () => {
     const answer = await api.request('GET', '/openapi.json');
@@ -292,9 +301,31 @@ describe('API documents', () => {
     expect(policy).toContain(createHash('sha256').update(script).digest('base64'));
     for (const path of Object.keys(OPENAPI_DOCUMENT.paths)) expect(answer.text).toContain(path);
     expect(answer.text).toContain('The receiveAddress cannot be left blank.');
-    expect(answer.text).not.toMatch(/<img|href="(?!#|favicon.svg"|openapi.json")/);
+    expect(answer.text).not.toMatch(/<img|href="(?!#|favicon.svg"|openapi.json"|docs\/guides)/);
     expect(answer.text).not.toContain(merchant.token);
   });
+
+  it('serves the guides that the page links to, under the same policy', async () => {
+    const { text: html, headers } = await api.request('GET', '/docs');
+    const paths = [...html.matchAll(/href="(docs\/guides[^"#]*)"/g)].map(([, path]) => `/${path}`);
+    expect(paths.length).toBeGreaterThan(6);
+    for (const path of paths) {
+      const answer = await fetch(api.url + path);
+      expect([path, answer.status, answer.headers.get('content-security-policy')]).toEqual([
+        path,
+        200,
+        headers.get('content-security-policy'),
+      ]);
+      expect(await answer.text()).toMatch(/<main id="top" class="guide"><h1 /);
+    }
+  });
+
+  it.each(['/docs/guides/nowhere.md', '/docs/guides/__proto__', '/docs/guides/..%2f..%2fpackage.json'])(
+    'answers 404 for the guide %s',
+    async (path) => {
+      expect((await api.request('GET', path)).status).toBe(404);
+    },
+  );
 
   it('leads from / to the documents, with an icon', async () => {
     const root = await fetch(`${api.url}/`, { redirect: 'manual' });
@@ -309,10 +340,13 @@ describe('API documents', () => {
     const returnOrigins = ['http://localhost:3011'];
     await aMerchant(admin.kysely, { merchantId: 'default', token, returnOrigins });
     const local = await startTestApi(testDatabase, { profile: 'local' });
-    const { text } = await local.request('GET', '/docs');
+    const { text: html } = await local.request('GET', '/docs');
+    const rebound = await textFor('rebound.example', `${local.url}/docs`);
     await local.stop();
-    expect(text).toContain(token);
-    expect(text).toContain('http://localhost:3011/devnet/pay');
+    expect(rebound).toContain('createCollection');
+    expect(rebound).not.toContain(token);
+    expect(html).toContain(token);
+    expect(html).toContain('http://localhost:3011/devnet/pay');
     expect((await api.request('GET', '/docs')).text).not.toContain(token);
   });
 });

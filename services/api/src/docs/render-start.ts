@@ -1,5 +1,6 @@
 import { escapeHtml } from '../routes/escape-html.ts';
 import type { DocsFacts } from './docs-facts.ts';
+import { GUIDES } from './guides.ts';
 import { listing, prose, table, tabs } from './markup.ts';
 import { RECEIVERS } from './receivers.ts';
 
@@ -15,7 +16,7 @@ function createCommand({ chain, symbol }: DocsFacts['asset']): string {
   return `DATA='{"orderId":"'$ORDER'","amount":"25.00","symbol":"${symbol}","chain":"${chain}"}'
 ${signCommand('DATA')}
 curl -s "$GATEWAY/v1/order/createCollection" -H 'content-type: application/json' \\
-  -d "{\\"sign\\":\\"$SIGN\\",\\"timestamp\\":$(date +%s),\\"nonce\\":\\"$(date +%s%N)\\",\\"data\\":$DATA}"`;
+  -d "{\\"sign\\":\\"$SIGN\\",\\"timestamp\\":$(date +%s),\\"nonce\\":\\"$(openssl rand -hex 12)\\",\\"data\\":$DATA}"`;
 }
 
 const STATUS_COMMAND = `${SIGN_ORDER_ID}
@@ -63,7 +64,7 @@ function renderPay({ local }: DocsFacts): string {
   const shop = escapeHtml(shopUrl);
   return `<p>${prose('The demo shop holds a funded wallet of the local chains and pays for your customer:')}</p>
 ${listing('Pay the order on the local chain', `curl -s ${shopUrl}/devnet/pay -H 'content-type: application/json' -d '{"orderId":"'$ORDER'"}'`)}
-<p>Open the <code>paymentUrl</code> in a browser to watch it. <a href="${shop}/devnet">The devnet page</a> shows the addresses of the chains, for a wallet of your own. In <a href="${shop}/">the demo shop</a> the button “Pay as test customer” does the same.</p>`;
+<p>Open the <code>paymentUrl</code> in a browser to watch it. <a href="${shop}/devnet">The devnet page</a> shows the addresses of the chains, for a wallet of your own. In <a href="${shop}/">the demo shop</a> the button “Demo: pay as a test customer” does the same.</p>`;
 }
 
 function renderReceive({ local }: DocsFacts): string {
@@ -96,16 +97,7 @@ export function renderVerify(): string {
   )}</p>${tabs('receiver', 'Language', panels)}</section>`;
 }
 
-const GUIDES = [
-  ['deploy/guides/first-payment.md', 'the first payment, with a shop of your own'],
-  ['libs/sdk/README.md', 'the SDK for Node.js, and examples in Python, PHP, Go and Java'],
-  ['docs/api.md', 'the contract of this API in full'],
-  ['services/webhook-sender/docs/callbacks.md', 'how callbacks are retried'],
-  ['deploy/guides/migrating.md', 'move a shop that speaks this API'],
-  ['deploy/guides/going-to-mainnet.md', 'before real money arrives'],
-];
-
 export function renderGuides(): string {
-  const rows = GUIDES.map(([file = '', about = '']) => [`<code>${file}</code>`, about]);
-  return `<section id="guides"><h2>Guides and SDK</h2><p>In the checkout of Opentill, which the operator of this gateway has:</p>${table('Guides', ['File', 'About'], rows)}<p>For programs: <a href="openapi.json">openapi.json</a> (OpenAPI 3.1).</p></section>`;
+  const rows = GUIDES.map(([file, title, about]) => [`<a href="docs/guides/${file}">${title}</a>`, about]);
+  return `<section id="guides"><h2>Guides and SDK</h2>${table('Guides', ['Guide', 'About'], rows)}<p><a href="docs/guides">All documents</a>. For programs: <a href="openapi.json">openapi.json</a> (OpenAPI 3.1).</p></section>`;
 }

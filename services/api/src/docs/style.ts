@@ -7,7 +7,7 @@ a{color:var(--link)}main{padding:1.5rem;max-width:62rem;min-width:0}
 nav{position:sticky;top:0;z-index:2;max-height:100vh;overflow-y:auto;padding:.6rem 1.5rem;background:var(--soft);border-bottom:1px solid var(--line);font-size:.92rem}
 summary{cursor:pointer;padding:.3rem 0;width:max-content}main summary{color:var(--link)}nav summary{font-weight:700}nav p{margin:.6rem 0 .3rem;font-weight:700}nav ul{list-style:none;margin:0 0 1rem;padding:0}nav li a{display:block;padding:.15rem 0}nav a{text-decoration:none}nav a:hover{text-decoration:underline}
 h1{margin:0 0 .5rem;font-size:1.8rem}h2{margin:3rem 0 .5rem;padding-top:1rem;border-top:1px solid var(--line);font-size:1.25rem;overflow-wrap:anywhere}h3{margin:1.4rem 0 .4rem;font-size:1rem}
-section{scroll-margin-top:3rem}section:target>h2{color:var(--link)}
+nav a[aria-current]{font-weight:650;color:inherit}.guide>*{scroll-margin-top:3rem}section{scroll-margin-top:3rem}section:target>h2{color:var(--link)}
 .verb{font-size:.8rem;font-weight:700;letter-spacing:.04em;margin-right:.4rem}.get{color:var(--get)}.post{color:var(--post)}
 code,pre{font-family:ui-monospace,SFMono-Regular,Menlo,monospace;font-size:.88em}p code,li code,td code,th code{overflow-wrap:anywhere}
 .listing{position:relative;margin:.8rem 0}pre{margin:0;background:var(--soft);border:1px solid var(--line);border-radius:.5rem;padding:.8rem 1rem;overflow-x:auto;line-height:1.45;tab-size:2}

@@ -21,7 +21,15 @@ import {
   type CheckoutRouteDeps,
 } from './checkout.ts';
 import { allowOrigins, answerPreflight } from './cross-origin.ts';
-import { docsRoute, faviconAnswer, openApiAnswer, rootAnswer, type DocsDeps } from './docs.ts';
+import {
+  docsRoute,
+  faviconAnswer,
+  guideRoute,
+  guidesAnswer,
+  openApiAnswer,
+  rootAnswer,
+  type DocsDeps,
+} from './docs.ts';
 import { merchantLogoRoute } from './merchant-logo.ts';
 import {
   CREATE_COLLECTION_PATH,
@@ -65,20 +73,27 @@ export function buildRouter(deps: RouterDeps): Express {
   get('/m/:merchantId/logo', merchantLogoRoute(deps));
   get('/checkout', checkoutRoute(deps), checkoutErrorPage(deps));
   get('/checkout/assets/:name', checkoutAssetRoute(deps));
-  addDocuments(get, deps);
-  if (deps.readiness !== undefined) get('/readyz', deps.readiness);
-
   const unknown: Route = (request) =>
     unknownPathPage(deps, request) ?? refusal('NOT_FOUND', 'path: is unknown; /docs lists all paths');
+  addDocuments(get, deps, unknown);
+  if (deps.readiness !== undefined) get('/readyz', deps.readiness);
+
   app.use(answerWith(observe, 'not found', unknown, undefined));
   app.use(answerRouterError(observe));
   return app;
 }
 
-function addDocuments(get: RouteAdders['get'], deps: DocsDeps): void {
-  const [openApi, favicon, root] = [openApiAnswer(), faviconAnswer(), rootAnswer()];
+function addDocuments(get: RouteAdders['get'], deps: DocsDeps, unknown: Route): void {
+  const [openApi, favicon, root, guides] = [openApiAnswer(), faviconAnswer(), rootAnswer(), guidesAnswer()];
+  const guide = guideRoute();
   get('/', () => root);
   get('/docs', docsRoute(deps));
+  get('/docs/guides', () => guides);
+  // A wildcard is a list of segments.
+  get(
+    '/docs/guides/*path',
+    (request, exchange) => guide([request.params['path'] ?? []].flat()) ?? unknown(request, exchange),
+  );
   get('/openapi.json', () => openApi);
   // Browsers ask for the second one on pages that name no icon.
   get('/favicon.svg', () => favicon);

@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto';
+import type { Request } from 'express';
 import { OPENAPI_DOCUMENT } from '@opentill/contracts/http/openapi';
 import { page, type Answer } from '../answer.ts';
 import type { DocsFacts, LocalFacts } from '../docs/docs-facts.ts';
 import { FAVICON } from '../docs/favicon.ts';
+import { FIRST_GUIDE, readGuides, type Guides } from '../docs/guides.ts';
 import { PAGE_SCRIPT } from '../docs/page-script.ts';
+import { renderGuide } from '../docs/render-guide.ts';
 import { renderReference } from '../docs/render-reference.ts';
 import { REFERENCE_STYLE } from '../docs/style.ts';
 
@@ -26,13 +29,43 @@ export interface DocsDeps {
   };
 }
 
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+
+/**
+ * The page was asked for under this machine's or the gateway's own name. A foreign name that resolves to this machine
+ * (DNS rebinding) would let another site read the page.
+ */
+export function isOwnHost(host: string | undefined, gatewayUrl: string | undefined): boolean {
+  const name = host === undefined ? undefined : URL.parse(`http://${host}`)?.hostname;
+  if (name === undefined) return false;
+  const own = gatewayUrl === undefined ? undefined : URL.parse(gatewayUrl)?.hostname;
+  return LOOPBACK.test(name) || name === own;
+}
+
 /** GET /docs: the way to a first payment, and the OpenAPI document, as one HTML page. */
-export function docsRoute({ docs }: DocsDeps): () => Answer {
-  const render = (local: LocalFacts | undefined) => page(200, renderReference({ ...docs, local }), DOCS_CSP);
-  const { local } = docs;
-  if (local !== undefined) return () => render(local());
+export function docsRoute({ docs }: DocsDeps): (request: Pick<Request, 'headers'>) => Answer {
+  const { local, ...facts } = docs;
+  const render = (filled: LocalFacts | undefined) =>
+    page(200, renderReference({ ...facts, local: filled }), DOCS_CSP);
   const rendered = render(undefined);
-  return () => rendered;
+  if (local === undefined) return () => rendered;
+  return ({ headers }) => (isOwnHost(headers.host, facts.gatewayUrl) ? render(local()) : rendered);
+}
+
+/** GET /docs/guides/<path>: a document of the repository. Undefined for an unknown one. */
+export function guideRoute(): (path: readonly string[]) => Answer | undefined {
+  let guides: Guides | undefined;
+  return (segments) => {
+    guides ??= readGuides();
+    const path = segments.join('/');
+    const guide = Object.hasOwn(guides, path) ? guides[path] : undefined;
+    return guide && page(200, renderGuide(path, guide), DOCS_CSP);
+  };
+}
+
+/** GET /docs/guides: leads to the table of contents. */
+export function guidesAnswer(): Answer {
+  return redirectTo(`guides/${FIRST_GUIDE}`);
 }
 
 export function openApiAnswer(): Answer {
@@ -45,5 +78,10 @@ export function faviconAnswer(): Answer {
 
 /** GET /: leads to the documents, also behind a proxy that serves the API under a path. */
 export function rootAnswer(): Answer {
-  return { status: 302, body: '', contentType: 'text/plain; charset=utf-8', headers: { Location: 'docs' } };
+  return redirectTo('docs');
+}
+
+/** @param location relative, for a gateway behind a path */
+function redirectTo(location: string): Answer {
+  return { status: 302, body: '', contentType: 'text/plain; charset=utf-8', headers: { Location: location } };
 }

@@ -215,7 +215,8 @@ export async function startTestApi(
     const answer = { status: response.status, headers: response.headers, text: await response.text() };
     const pathname = (path.split('?', 1)[0] ?? path).replace(/^\/m\/[^/]+/, '');
     const isData =
-      !['/', '/docs', '/openapi.json', '/readyz'].includes(pathname) && !pathname.startsWith('/checkout');
+      !['/', '/docs', '/openapi.json', '/readyz'].includes(pathname) &&
+      !/^\/(checkout|docs\/guides)/.test(pathname);
     if (method !== 'HEAD' && isData) {
       expectDocumented(method, pathname, answer);
       return {

@@ -1,0 +1,47 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { GatewayError } from '@opentill/domain/gateway-error';
+
+export type GuidesErrorCode =
+  /** dist/guides.json is missing: run `pnpm build`. */
+  'GUIDES_NOT_BUILT';
+
+/** A document of the repository, which build-guides.mjs rendered. */
+export interface Guide {
+  readonly title: string;
+  readonly html: string;
+}
+
+/** Path in the repository to its document. */
+export type Guides = Readonly<Record<string, Guide>>;
+
+/** The table of contents of all documents. */
+export const FIRST_GUIDE = 'docs/README.md';
+
+/** Guides for shops, which the menus list. */
+export const GUIDES: readonly (readonly [file: string, title: string, about: string])[] = [
+  ['deploy/guides/first-payment.md', 'The first payment', 'a shop of your own in ten minutes'],
+  ['libs/sdk/README.md', 'SDK', 'for Node.js, with examples in Python, PHP, Go and Java'],
+  ['docs/api.md', 'The merchant API', 'the contract in full'],
+  ['services/webhook-sender/docs/callbacks.md', 'Callbacks', 'retries, secrets, late payments'],
+  ['deploy/guides/migrating.md', 'Migrating', 'move a shop that speaks this API'],
+  ['deploy/guides/going-to-mainnet.md', 'Going to mainnet', 'before real money arrives'],
+];
+
+const BUILT_GUIDES = join(import.meta.dirname, '..', '..', 'dist', 'guides.json');
+
+/** @throws GatewayError GUIDES_NOT_BUILT */
+export function readGuides(file = BUILT_GUIDES): Guides {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Guides;
+  } catch (cause) {
+    throw new GatewayError<GuidesErrorCode>(
+      'GUIDES_NOT_BUILT',
+      'the guides are not built: run "pnpm build"',
+      {
+        retryable: false,
+        cause,
+      },
+    );
+  }
+}
