@@ -9,6 +9,8 @@ import { addCallbacks } from './routes/callbacks.ts';
 import { addDevnet } from './routes/devnet.ts';
 import { addFiles } from './routes/files.ts';
 import { addShop } from './routes/shop.ts';
+import { requireOwnPage } from './require-own-page.ts';
+import { RequestRefusal } from './request-refusal.ts';
 import type { ShopDeps } from './shop-deps.ts';
 import type { ShopOrder } from './shop-order.ts';
 
@@ -24,7 +26,7 @@ export function createApp(deps: ShopDeps): { start(): Promise<void>; stop(): Pro
   const payOrder = createPayOrder(deps.opentill, deps.wallet);
   const app = express();
   app.disable('x-powered-by');
-  app.use(pageHeaders);
+  app.use(pageHeaders, requireOwnPage);
   addFiles(app);
   addShop(app, { ...deps, orders, payOrder, callbacks: book });
   addCallbacks(app, { ...deps, orders, book });
@@ -32,7 +34,8 @@ export function createApp(deps: ShopDeps): { start(): Promise<void>; stop(): Pro
   app.use((req, res) => answerProblem(req, res, 404, 'There is no such page in this shop.'));
   app.use((error: unknown, req: Request, res: Response, _next: NextFunction) => {
     if (error instanceof OpentillError)
-      return answerProblem(req, res, error.httpStatus ?? BAD_GATEWAY, error.message);
+      return answerProblem(req, res, error.httpStatus ?? BAD_GATEWAY, textOf(error));
+    if (error instanceof RequestRefusal) return answerProblem(req, res, error.status, error.message);
     if (error instanceof DevnetRefusal) return answerProblem(req, res, 400, error.message);
     deps.logger.error('shop request failed', { error: String(error) });
     answerProblem(req, res, 500, 'The demo shop failed; its log says why.');
@@ -51,6 +54,9 @@ export function createApp(deps: ShopDeps): { start(): Promise<void>; stop(): Pro
       }),
   };
 }
+
+const textOf = ({ message, detail }: OpentillError): string =>
+  detail === undefined ? message : `${message} (${detail})`;
 
 const pageHeaders: RequestHandler = (_req, res, next) => {
   res.set({ 'Content-Security-Policy': POLICY, 'X-Content-Type-Options': 'nosniff' });

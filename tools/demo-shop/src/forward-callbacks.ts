@@ -8,6 +8,8 @@ const FORWARDED = [
   'x-signature-next',
   'x-timestamp',
 ];
+/** Marks copies, which are not forwarded again. */
+const COPY_HEADER = 'opentill-copy';
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 const HTTP_PORT = 80;
 const TIMEOUT_MS = 5_000;
@@ -28,9 +30,13 @@ export interface CallbackForwarder {
 /**
  * Passes verified callbacks on to a program on this machine, which can then verify them by itself.
  *
- * @param ownPort rejected as a target: the shop would forward its own copies without end
+ * @param ownPort rejected as a target
+ * @param machineHost replaces the loopback name of a target, for a shop in a container
  */
-export function createCallbackForwarder(ownPort: number, send: typeof fetch = fetch): CallbackForwarder {
+export function createCallbackForwarder(
+  { ownPort, machineHost }: { readonly ownPort: number; readonly machineHost?: string | undefined },
+  send: typeof fetch = fetch,
+): CallbackForwarder {
   let target: string | undefined;
   return {
     get target() {
@@ -42,16 +48,16 @@ export function createCallbackForwarder(ownPort: number, send: typeof fetch = fe
       return true;
     },
     async forward({ body, headers }) {
-      if (target === undefined) return undefined;
+      if (target === undefined || headers[COPY_HEADER] !== undefined) return undefined;
       const kept = FORWARDED.flatMap((name) => {
         const value = headers[name];
         return typeof value === 'string' ? [[name, value] as const] : [];
       });
       try {
         const signal = AbortSignal.timeout(TIMEOUT_MS);
-        const answer = await send(target, {
+        const answer = await send(reachable(target, machineHost), {
           method: 'POST',
-          headers: Object.fromEntries(kept),
+          headers: { ...Object.fromEntries(kept), [COPY_HEADER]: '1' },
           body: new Uint8Array(body),
           redirect: 'manual',
           signal,
@@ -63,6 +69,12 @@ export function createCallbackForwarder(ownPort: number, send: typeof fetch = fe
       }
     },
   };
+}
+
+function reachable(target: string, machineHost: string | undefined): string {
+  const url = new URL(target);
+  if (machineHost !== undefined) url.hostname = machineHost;
+  return url.toString();
 }
 
 function isLocal(url: string, ownPort: number): boolean {

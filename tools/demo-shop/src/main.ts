@@ -24,6 +24,7 @@ await runService({
     const app = createApp({
       port: config.PORT,
       host: config.HOST,
+      machineHost: config.MACHINE_HOST,
       networks: enabled,
       opentill: createOpentill({ url: config.GATEWAY_URL, token: config.MERCHANT_TOKEN }),
       webhookSecret: config.WEBHOOK_SECRET,

@@ -8,6 +8,8 @@ import type { DevnetWallet } from './devnet-wallet.ts';
 export interface ShopDeps {
   readonly port: number;
   readonly host: string;
+  /** Name of the developer's machine as this process reaches it; undefined on that machine itself. */
+  readonly machineHost: string | undefined;
   readonly networks: readonly NetworkConfig[];
   readonly opentill: Opentill;
   readonly webhookSecret: string;

@@ -724,7 +724,9 @@ describe.skipIf(!HAS_BROWSER)('pages', () => {
     const checkout = await browser.open(paymentUrl!);
     await checkout.page.waitForSelector('main[data-status=INIT]');
     expect(await checkout.page.innerText('main')).toContain('12.90 USDC');
-    await view.leavePage(async () => page.getByRole('button', { name: 'Pay as test customer' }).click());
+    await view.leavePage(async () =>
+      page.getByRole('button', { name: 'Demo: pay as a test customer' }).click(),
+    );
     await view.keepPicture('shop-3-paid');
     await page.waitForSelector('[data-status=ORDER_SUCCESS]', { timeout: WAIT_MS });
     await view.keepPicture('shop-4-success');

@@ -52,7 +52,7 @@ it.skipIf(!HAS_BROWSER)('lets a new user buy and pay within a minute after the s
   const follower = await browser.open((await paymentPage.getAttribute('href'))!); // a second tab
   await follower.page.waitForSelector('main[data-state=waiting]');
   await follower.keepPicture('newcomer-2-checkout');
-  await page.getByRole('button', { name: 'Pay as test customer' }).click();
+  await page.getByRole('button', { name: 'Demo: pay as a test customer' }).click();
   await follower.page.waitForSelector('main[data-state=paid]', { timeout: BUYING_SECONDS_MAX * 1_000 });
   const buyingSeconds = secondsSince(readyAt);
   await follower.keepPicture('newcomer-3-paid');

@@ -4,6 +4,12 @@ import { escapeHtml, renderPage, timeOf } from './layout.ts';
 
 const CALLBACKS_SHOWN = 200;
 
+export interface Forwarding {
+  readonly to: string | undefined;
+  /** Set when the shop runs in a container. */
+  readonly machineHost: string | undefined;
+}
+
 /** Meaning of each callback type in words. */
 const MEANINGS: Readonly<Record<string, string>> = {
   ORDER_PENDING: 'Created, or partly paid',
@@ -28,7 +34,7 @@ const PAYOUT_MEANINGS: Readonly<Record<string, string>> = {
 export function callbacksPage(
   callbacks: readonly ReceivedCallback[],
   orders: readonly ShopOrder[],
-  forwardingTo: string | undefined,
+  forwarding: Forwarding,
 ): string {
   const rows = callbacks
     .slice(0, CALLBACKS_SHOWN)
@@ -38,7 +44,7 @@ export function callbacksPage(
   return renderPage({
     title: 'Callbacks',
     path: '/callbacks',
-    body: `<p class="lead">What the gateway posted to this shop, newest first.</p>${forwardForm(forwardingTo)}
+    body: `<p class="lead">What the gateway posted to this shop, newest first.</p>${forwardForm(forwarding)}
 <div data-live>${callbacks.length === 0 ? empty : `<ul class="rows">${rows}</ul>`}</div><p class="dim">For programs: <a href="/callbacks.json">callbacks.json</a></p>`,
   });
 }
@@ -73,11 +79,15 @@ function isPayoutData(data: unknown): boolean {
   return (data as { readonly orderType?: unknown } | null)?.orderType === 'PAYOUT';
 }
 
-function forwardForm(forwardingTo: string | undefined): string {
+function forwardForm({ to, machineHost }: Forwarding): string {
   const stop =
-    forwardingTo === undefined
+    to === undefined
       ? ''
       : `<form method="post" action="/callbacks/forward"><input type="hidden" name="url" value=""><button class="quiet">Stop</button></form>`;
-  return `<div class="card inline"><form class="inline" method="post" action="/callbacks/forward"><div><label for="url">Send a copy, unchanged, to your own program</label><input id="url" name="url" value="${escapeHtml(forwardingTo ?? 'http://localhost:4000/callbacks')}"></div><button>${forwardingTo === undefined ? 'Forward' : 'Change'}</button></form>${stop}</div>
-${forwardingTo === undefined ? '' : `<p class="notice good">Forwarding to ${escapeHtml(forwardingTo)}</p>`}`;
+  const container =
+    machineHost === undefined
+      ? ''
+      : `<p class="hint">This shop runs in a container and reaches your machine as <code>${escapeHtml(machineHost)}</code>. On Linux your program must listen on 0.0.0.0, because 127.0.0.1 is out of a container's reach. To verify a callback, use the webhook secret of the <a href="/devnet">devnet page</a>.</p>`;
+  return `<section class="card" aria-label="Forwarding"><div class="inline"><form class="inline" method="post" action="/callbacks/forward"><div><label for="url">Send a copy, unchanged, to your own program</label><input id="url" name="url" inputmode="url" value="${escapeHtml(to ?? 'http://localhost:4000/callbacks')}"></div><button>${to === undefined ? 'Forward' : 'Change'}</button></form>${stop}</div>${container}</section>
+${to === undefined ? '' : `<p class="notice good">Forwarding to ${escapeHtml(to)}</p>`}`;
 }

@@ -26,10 +26,11 @@ export function renderPage({ title, path, body, heading = escapeHtml(title) }: P
   const link = ([href, name]: (typeof LINKS)[number]) =>
     `<a href="${href}"${href === path ? ' aria-current="page"' : ''}>${name}</a>`;
   const [shop, orders, ...merchant] = LINKS.map(link);
+  const isMerchant = LINKS.slice(2).some(([href]) => href === path);
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escapeHtml(title)} – ${escapeHtml(SHOP_NAME)}</title><link rel="icon" href="/pictures/logo.svg" type="image/svg+xml"><link rel="stylesheet" href="/shop.css"><script src="/shop.js" defer></script></head><body>
 <header><a class="brand" href="/"><img src="/pictures/logo.svg" alt="" width="36" height="36">${escapeHtml(SHOP_NAME)}</a>
-<nav aria-label="Shop">${shop}${orders}</nav><nav aria-label="Merchant" class="merchant"><span>Merchant</span>${merchant.join('')}</nav></header>
+<nav aria-label="Shop">${shop}${orders}</nav><nav aria-label="Merchant" class="merchant"><details${isMerchant ? ' class="current"' : ''}><summary>Merchant</summary><div>${merchant.join('')}</div></details></nav></header>
 <main><h1>${heading}</h1>${body}</main>
 <footer><p>A demo shop on local chains: no real money, and nothing is shipped.</p></footer></body></html>`;
 }

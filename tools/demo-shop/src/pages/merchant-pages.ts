@@ -17,7 +17,7 @@ export function payOutPage(networks: readonly NetworkConfig[], payouts: readonly
   const receivers = Object.entries(RECEIVERS)
     .map(([family, address]) => `<option value="${address}">${family}</option>`)
     .join('');
-  const rows = payouts.map((order) => `<li>${orderRow(order)}</li>`).join('');
+  const rows = payouts.map((order) => `<li>${orderRow(order, networks)}</li>`).join('');
   return renderPage({
     title: 'Pay out',
     path: '/pay-out',

@@ -4,7 +4,7 @@ import { dollars, findProduct } from '../products.ts';
 import { isPayable, isPayout, statusOf, type ShopOrder } from '../shop-order.ts';
 import { callbackRow } from './callbacks-page.ts';
 import { escapeHtml, renderPage, timeOf } from './layout.ts';
-import { picture, shortName } from './shop-pages.ts';
+import { nameOf, picture } from './shop-pages.ts';
 
 /** Callback types in the order in which a paid order, or a payout, gets them. */
 const STAGES = ['ORDER_PENDING', 'ORDER_PENDING_CONFIRMATION', 'ORDER_SUCCESS'];
@@ -16,8 +16,8 @@ function badge(order: ShopOrder): string {
   return `<span class="badge ${mood}" data-status="${escapeHtml(order.status)}">${escapeHtml(words)}</span>`;
 }
 
-export function ordersPage(orders: readonly ShopOrder[]): string {
-  const rows = orders.map((order) => `<li>${orderRow(order)}</li>`).join('');
+export function ordersPage(orders: readonly ShopOrder[], networks: readonly NetworkConfig[]): string {
+  const rows = orders.map((order) => `<li>${orderRow(order, networks)}</li>`).join('');
   const empty = '<p class="dim">None yet. <a href="/">Buy something</a> first.</p>';
   return renderPage({
     title: 'Orders',
@@ -26,9 +26,9 @@ export function ordersPage(orders: readonly ShopOrder[]): string {
   });
 }
 
-export function orderRow(order: ShopOrder): string {
+export function orderRow(order: ShopOrder, networks: readonly NetworkConfig[]): string {
   const product = findProduct(order.productId);
-  const asset = `${escapeHtml(order.amount)} ${escapeHtml(order.symbol)} on ${escapeHtml(order.chain)}`;
+  const asset = `${escapeHtml(order.amount)} ${escapeHtml(order.symbol)} on ${escapeHtml(nameOf(networks, order.chain))}`;
   return `<div class="row${product ? ' pictured' : ''}">${product ? picture(product, '') : ''}<p><a href="/orders/${encodeURIComponent(order.orderId)}">${escapeHtml(order.title)}</a></p>${badge(order)}
 <p class="dim">${asset} · <code>${escapeHtml(order.orderId)}</code> · ${timeOf(order.createdAt)}</p></div>`;
 }
@@ -39,7 +39,6 @@ export function orderPage(
   callbacks: readonly ReceivedCallback[],
   networks: readonly NetworkConfig[],
 ): string {
-  const network = networks.find(({ chain }) => chain === order.chain);
   const product = findProduct(order.productId);
   const reports = callbacks.map((callback) => `<li>${callbackRow(callback)}</li>`).join('');
   const item = product
@@ -48,8 +47,8 @@ export function orderPage(
   return renderPage({
     title: isPayout(order) ? 'Payout' : 'Your order',
     body: `<div data-live><div class="two"><section class="card" aria-label="Order">${item}
-<dl><dt>Order number</dt><dd><code>${escapeHtml(order.orderId)}</code></dd><dt>${isPayout(order) ? 'Amount' : 'To pay'}</dt><dd class="total">${escapeHtml(order.amount)} ${escapeHtml(order.symbol)}</dd><dt>Network</dt><dd>${escapeHtml(network ? shortName(network.name) : order.chain)} (test)</dd></dl></section>
-<section class="card" aria-label="Status"><p>${badge(order)}</p>${progress(order)}${payment(order)}</section></div>
+<dl><dt>Order number</dt><dd><code>${escapeHtml(order.orderId)}</code></dd><dt>${isPayout(order) ? 'Amount' : 'To pay'}</dt><dd class="total">${escapeHtml(order.amount)} ${escapeHtml(order.symbol)}</dd><dt>Network</dt><dd>${escapeHtml(nameOf(networks, order.chain))}</dd></dl></section>
+<section class="card" aria-label="Status"><p>${badge(order)}</p>${payment(order)}${progress(order)}</section></div>${testCustomer(order)}
 <h2>What the gateway reported</h2>${callbacks.length === 0 ? '<p class="dim">No callback yet.</p>' : `<ul class="rows">${reports}</ul>`}</div>`,
   });
 }
@@ -60,16 +59,21 @@ function progress(order: ShopOrder): string {
   return `<ol class="steps">${steps.map((step, at) => `<li${at <= reached ? ' class="done"' : ''}>${step}</li>`).join('')}</ol>`;
 }
 
+/** The way to pay, as in a shop with real money. */
 function payment(order: ShopOrder): string {
   if (order.paymentUrl === null) return '';
-  const sent =
-    order.txid === undefined
-      ? ''
-      : `<p class="hint">The test customer sent it: <code>${escapeHtml(order.txid)}</code></p>`;
-  const open = statusOf(order).mood === 'open';
-  const customer = isPayable(order)
-    ? `<form method="post" action="/orders/${encodeURIComponent(order.orderId)}/pay"><button id="pay">Pay as test customer</button></form><p class="hint">A funded wallet of the local chain sends ${escapeHtml(order.amount)} ${escapeHtml(order.symbol)}.</p>`
-    : '';
-  const link = `<a id="payment-page" class="button quiet" href="${escapeHtml(order.paymentUrl)}" target="_blank">${open ? 'Open the payment page' : 'See the payment page'}</a>`;
-  return `<div class="pay">${customer}${link}${sent}</div>`;
+  const isOpen = statusOf(order).mood === 'open';
+  const [look, words] = isOpen
+    ? ['button', 'Open the payment page']
+    : ['button quiet', 'See the payment page'];
+  return `<div class="pay"><a id="payment-page" class="${look}" href="${escapeHtml(order.paymentUrl)}" target="_blank" rel="noopener">${words}</a></div>`;
+}
+
+/** Pays without a wallet. Real shops have no such thing, so it is apart from the order. */
+function testCustomer(order: ShopOrder): string {
+  if (order.txid !== undefined)
+    return `<aside class="demo" aria-label="Demo"><p>Demo: the test customer sent <code>${escapeHtml(order.txid)}</code></p></aside>`;
+  if (!isPayable(order)) return '';
+  return `<aside class="demo" aria-label="Demo"><p>No wallet at hand? A funded wallet of the local chain can send ${escapeHtml(order.amount)} ${escapeHtml(order.symbol)} for you.</p>
+<form method="post" action="/orders/${encodeURIComponent(order.orderId)}/pay"><button id="pay" class="quiet">Demo: pay as a test customer</button></form></aside>`;
 }

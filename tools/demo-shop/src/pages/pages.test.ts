@@ -33,9 +33,9 @@ const CALLBACK: ReceivedCallback = {
 const PAGES = {
   window: shopWindow(),
   cart: cartPage(PRODUCTS[0]!, []),
-  orders: ordersPage([{ ...ORDER, title: EVIL }]),
+  orders: ordersPage([{ ...ORDER, title: EVIL }], []),
   order: orderPage({ ...ORDER, chain: EVIL, txid: EVIL }, [CALLBACK], []),
-  callbacks: callbacksPage([CALLBACK], [{ ...ORDER, title: EVIL }], EVIL),
+  callbacks: callbacksPage([CALLBACK], [{ ...ORDER, title: EVIL }], { to: EVIL, machineHost: EVIL }),
   payOut: payOutPage([], [{ ...ORDER, paymentUrl: null, title: EVIL }]),
   devnet: devnetPage([], { shopUrl: 'http://localhost:3011', webhookSecret: EVIL }),
   problem: problemPage(EVIL),
@@ -54,11 +54,23 @@ it('draws a picture and shows a price with its currency for each product', () =>
 });
 
 it('offers the test customer until a payment is sent', () => {
-  const button = 'Pay as test customer';
+  const button = 'Demo: pay as a test customer';
   expect(orderPage(ORDER, [], [])).toContain(button);
   expect(orderPage({ ...ORDER, status: 'ORDER_PENDING' }, [], [])).toContain(button);
   for (const fields of [{ txid: '0x1' }, { status: 'ORDER_SUCCESS' }, { paymentUrl: null }])
     expect(orderPage({ ...ORDER, ...fields }, [], [])).not.toContain(button);
+});
+
+it('leads with the payment page, and sets the test customer apart', () => {
+  const html = orderPage(ORDER, [], []);
+  expect(html).toContain('<a id="payment-page" class="button" href="http://localhost:3010/');
+  expect(html).toMatch(/Open the payment page<\/a>.*<aside class="demo"[^]*<button id="pay" class="quiet">/s);
+});
+
+it('says how a program outside the container of the shop is reached', () => {
+  const page = (machineHost?: string) => callbacksPage([], [], { to: undefined, machineHost });
+  expect(page('host.docker.internal')).toContain('<code>host.docker.internal</code>');
+  expect(page()).not.toContain('container');
 });
 
 it('shows a callback as event, order and outcome with a folded body', () => {

@@ -8,16 +8,16 @@ export function assetOptions(networks: readonly NetworkConfig[]): string {
     .map(({ chain, name, tokens }) => {
       const options = tokens.map(
         ({ symbol }) =>
-          `<option value="${escapeHtml(`${chain}/${symbol}`)}">${escapeHtml(symbol)} on ${escapeHtml(shortName(name))}</option>`,
+          `<option value="${escapeHtml(`${chain}/${symbol}`)}">${escapeHtml(symbol)} on ${escapeHtml(name)}</option>`,
       );
       return `<optgroup label="${escapeHtml(name)}">${options.join('')}</optgroup>`;
     })
     .join('');
 }
 
-/** Name of a network without what is in brackets. */
-export function shortName(name: string): string {
-  return name.replace(/ *\(.*\)$/, '');
+/** Name of a chain in the networks file, which the payment page shows as well. */
+export function nameOf(networks: readonly NetworkConfig[], chain: string): string {
+  return networks.find((network) => network.chain === chain)?.name ?? chain;
 }
 
 export function picture(product: Product, alt = product.alt): string {

@@ -5,7 +5,7 @@ a{color:var(--green)}img{display:block}
 header{display:flex;flex-wrap:wrap;align-items:center;gap:.4rem 1.6rem;padding:.8rem max(1rem,calc(50vw - 35rem));background:var(--card);border-bottom:1px solid var(--line)}
 .brand{display:flex;align-items:center;gap:.6rem;font-weight:700;font-size:1.15rem;color:inherit;text-decoration:none;margin-right:auto}
 nav{display:flex;flex-wrap:wrap;align-items:center;gap:.1rem 1.1rem}nav a{color:inherit;text-decoration:none;padding:.35rem 0}nav a:hover{text-decoration:underline}nav a[aria-current]{font-weight:650;box-shadow:inset 0 -2px var(--green)}
-.merchant{padding-left:1.6rem;border-left:1px solid var(--line);font-size:.92rem}.merchant span{color:var(--dim)}
+.merchant details{position:relative}.merchant summary{color:inherit;padding:.35rem 0}.merchant .current summary{font-weight:650}.merchant details div{position:absolute;right:0;z-index:2;display:grid;min-width:9rem;padding:.4rem 1rem;background:var(--card);border:1px solid var(--line);border-radius:10px;box-shadow:0 6px 20px #0002}.merchant a{padding:.5rem 0}.demo{display:flex;flex-wrap:wrap;align-items:center;gap:.6rem 1.2rem;margin-top:1.4rem;padding:1rem 1.3rem;border:1px dashed var(--dim);border-radius:14px;color:var(--dim)}.demo p{flex:1 1 16rem;margin:0;overflow-wrap:anywhere}.demo button{font-weight:500}
 main{flex:1;width:100%;max-width:72rem;margin:0 auto;padding:2rem 1rem 3rem}
 h1{font-size:1.9rem;line-height:1.2;margin:0 0 .4rem;letter-spacing:-.01em}h2{font-size:1.15rem;margin:2rem 0 .6rem}.lead{color:var(--dim);font-size:1.1rem;margin:0 0 1.8rem}.dim{color:var(--dim)}
 footer{padding:1.2rem 1rem;text-align:center;color:var(--dim);font-size:.9rem;border-top:1px solid var(--line)}footer p{margin:0}
@@ -29,7 +29,7 @@ label{display:block;font-weight:600;margin:.9rem 0 .3rem}select,input{width:100%
 summary{cursor:pointer;color:var(--green);padding:.3rem 0;width:max-content;max-width:100%}pre{margin:.3rem 0 .6rem;padding:.8rem 1rem;background:var(--paper);border:1px solid var(--line);border-radius:9px;overflow-x:auto;font-size:.85rem;line-height:1.5}code{font-family:ui-monospace,Menlo,monospace;font-size:.88em;overflow-wrap:anywhere}pre code{overflow-wrap:normal;font-size:1em}
 .inline{display:flex;flex-wrap:wrap;gap:.6rem;align-items:end}.inline div{flex:1 1 16rem}.inline label{margin-top:0}
 @media(min-width:50rem){.two{grid-template-columns:minmax(0,1.25fr) minmax(0,1fr);align-items:start}}
-@media(max-width:50rem){header{padding-block:.6rem}.brand{width:100%}.merchant{padding:0;border:0}h1{font-size:1.6rem}main{padding-top:1.4rem}.products{grid-template-columns:repeat(auto-fill,minmax(10rem,1fr));gap:.8rem}.product div{padding:.7rem .8rem .9rem}.product p{font-size:.88rem}.item img{width:5.5rem}.product .button{padding:.4rem .8rem}}time{white-space:nowrap}`;
+@media(max-width:50rem){header{padding-block:.6rem}header{gap:.2rem .9rem}.brand{font-size:1rem;gap:.4rem}.brand img{width:1.7rem;height:1.7rem}h1{font-size:1.6rem}main{padding-top:1.4rem}.products{grid-template-columns:repeat(auto-fill,minmax(10rem,1fr));gap:.8rem}.product div{padding:.7rem .8rem .9rem}.product p{font-size:.88rem}.item img{width:5.5rem}.product .button{padding:.4rem .8rem}}time{white-space:nowrap}`;
 
 /**
  * Replaces the element marked `data-live` every second when it changed. Input elsewhere on the page is kept, and so are

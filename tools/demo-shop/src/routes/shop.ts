@@ -52,7 +52,7 @@ export function addShop(app: Express, deps: ShopRoutesDeps): void {
     });
     res.redirect(303, keep(created, { title: product.name, productId: product.id }));
   });
-  app.get('/orders', (_req, res) => html(res, ordersPage(orders)));
+  app.get('/orders', (_req, res) => html(res, ordersPage(orders, networks)));
   app.get('/orders/:orderId', (req, res) => {
     const order = orders.find(({ orderId }) => orderId === req.params.orderId);
     if (order === undefined)
