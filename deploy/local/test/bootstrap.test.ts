@@ -92,12 +92,13 @@ describe('build fingerprint', () => {
       write(file);
     for (const file of ['.ci/tsconfig.build.json', 'services/README', 'deploy/README', 'tools/README'])
       write(file);
+    for (const file of ['README.md', 'docs/api.md', 'docs/architecture/a.md']) write(file);
     for (const file of ['package.json', 'src/a.ts', 'src/b/c.ts', 'dist/a.js', 'test/a.ts'])
       write(`libs/one/${file}`);
     return write;
   }
 
-  test('changes the fingerprint with every source, setting and output only', async () => {
+  test('changes the fingerprint with source, setting, document and output only', async () => {
     const { fingerprintOf } = (await import(join(BOOTSTRAP, 'build.mjs'))) as {
       fingerprintOf(root: string): string;
     };
@@ -107,7 +108,7 @@ describe('build fingerprint', () => {
     expect(fingerprint()).toBe(first);
     write('libs/one/test/b.ts');
     write('libs/one/results/x');
-    write('README.md');
+    write('LICENSE');
     expect(fingerprint()).toBe(first);
 
     const known = new Set([first]);
@@ -122,6 +123,8 @@ describe('build fingerprint', () => {
     expectChange(() => write('libs/one/dist/a.js', 'tampered with'));
     expectChange(() => rmSync(join(directory, 'checkout', 'libs/one/dist'), { recursive: true }));
     expectChange(() => write('libs/one/vite.config.mjs'));
+    expectChange(() => write('docs/api.md', 'another text'));
+    expectChange(() => write('libs/one/docs/a.md'));
     expectChange(() => write('pnpm-lock.yaml', 'other versions'));
     expectChange(() => {
       cpSync(join(directory, 'checkout', 'libs/one'), join(directory, 'checkout', 'libs/two'), {
