@@ -1,7 +1,7 @@
 import express, { type Express } from 'express';
-import { DevnetRefusal } from '../devnet-refusal.ts';
 import { devnetPage } from '../pages/merchant-pages.ts';
 import type { PayOrder } from '../pay-order.ts';
+import { RequestRefusal } from '../request-refusal.ts';
 import type { ShopDeps } from '../shop-deps.ts';
 
 const BODY_LIMIT = '64kb';
@@ -22,7 +22,7 @@ export function addDevnet(app: Express, deps: DevnetRoutesDeps): void {
     if (typeof body['orderId'] === 'string') return void res.json({ txid: await payOrder(body['orderId']) });
     const { chain, symbol, to, amount } = body;
     if ([chain, symbol, to, amount].some((field) => typeof field !== 'string')) {
-      throw new DevnetRefusal('Give {"orderId"} or {"chain","symbol","to","amount"}, all strings.');
+      throw new RequestRefusal(400, 'Give {"orderId"} or {"chain","symbol","to","amount"}, all strings.');
     }
     const txid = await wallet.pay({
       chain: String(chain),
