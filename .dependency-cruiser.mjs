@@ -91,6 +91,17 @@ export default {
       to: { path: '^(services|deploy|tools)/', pathNot: '^services/($1|checkout)/' },
     },
     {
+      name: 'trace-sdk-only-when-on',
+      comment: 'Without OTEL_EXPORTER_OTLP_ENDPOINT no service loads the OpenTelemetry SDK.',
+      from: { path: '^(libs|services|deploy)/', pathNot: ['^libs/runtime/src/export-spans\\.ts$', tests] },
+      to: { path: 'node_modules/@opentelemetry/(?!api/)' },
+    },
+    {
+      name: 'trace-sdk-imported-dynamically',
+      from: { path: '^(libs|services|deploy)/', pathNot: tests },
+      to: { path: '^libs/runtime/src/export-spans\\.ts$', dynamic: false },
+    },
+    {
       name: 'only-the-api-imports-the-page',
       severity: 'error',
       from: { path: '^(libs|services|deploy|tools)/', pathNot: ['^services/(api|checkout)/', tests] },

@@ -1,3 +1,5 @@
+import { outsideSpans } from './tracing.ts';
+
 export interface BatchOptions<Input, Output> {
   /** Outputs in the order of the inputs, for all of them or none. */
   readonly runTogether: (inputs: readonly Input[]) => Promise<readonly Output[]>;
@@ -37,7 +39,7 @@ export function batchCalls<Input, Output>(
 
   async function run(calls: readonly Waiting<Input, Output>[]): Promise<void> {
     try {
-      const outputs = await options.runTogether(calls.map(({ input }) => input));
+      const outputs = await outsideSpans(() => options.runTogether(calls.map(({ input }) => input)));
       calls.forEach(({ resolve, reject }, i) => {
         const output = outputs[i];
         if (output === undefined) reject(new Error('runTogether returned fewer outputs than inputs'));

@@ -1,5 +1,6 @@
 import { createLogger as createWinston, format, transports } from 'winston';
 import { redact, redactText } from './redact.ts';
+import { activeIds } from './tracing.ts';
 
 export const LOG_LEVELS = ['error', 'warn', 'info', 'debug'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number] | 'silent';
@@ -31,7 +32,10 @@ export interface LoggerOptions {
   readonly stream?: NodeJS.WritableStream;
 }
 
-/** One JSON object per line: time, level, service, message, then the redacted fields (redact.ts). */
+/**
+ * One JSON object per line: time, level, service, message, then the redacted fields (redact.ts). Within a span (see
+ * tracing.ts) also trace_id and span_id.
+ */
 export function createLogger(options: LoggerOptions): Logger {
   const winston = createWinston({
     level: 'debug',
@@ -49,6 +53,7 @@ export function createLogger(options: LoggerOptions): Logger {
       if (!isEnabled(level)) return;
       const line = JSON.stringify({
         ...(redact({ ...bound, ...fields }) as object),
+        ...activeIds(),
         time: new Date().toISOString(),
         level,
         service: options.service,

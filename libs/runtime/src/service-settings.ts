@@ -10,6 +10,18 @@ export interface ServiceVariables {
   readonly DATABASE_PREPARE?: boolean;
   readonly AMQP_URL: string;
   readonly INSTANCE_ID?: string;
+  readonly OTEL_EXPORTER_OTLP_ENDPOINT?: string;
+  readonly OTEL_EXPORTER_OTLP_HEADERS?: string;
+  readonly OTEL_TRACES_SAMPLER_ARG: number;
+}
+
+export interface TracingSettings {
+  /** URL of an OTLP collector, without `/v1/traces`. */
+  readonly endpoint: string;
+  /** `name=value`, comma-separated. */
+  readonly headers: string | undefined;
+  /** Share of new traces that are recorded, 0 to 1. */
+  readonly sampleRatio: number;
 }
 
 export interface ServiceSettings {
@@ -23,6 +35,8 @@ export interface ServiceSettings {
   readonly amqpUrl: string;
   /** Names this replica in leases and logs; unique among all processes. */
   readonly instanceId: string;
+  /** Undefined: off. */
+  readonly tracing: TracingSettings | undefined;
 }
 
 export interface ServiceDefaults {
@@ -56,6 +70,9 @@ export function serviceProperties({
     ...(databasePrepares && { DATABASE_PREPARE: { type: 'boolean', default: true } as const }),
     AMQP_URL: { type: 'string', pattern: '^amqps?://' },
     INSTANCE_ID: { type: 'string', pattern: '^[A-Za-z0-9_.:-]{1,64}$' },
+    OTEL_EXPORTER_OTLP_ENDPOINT: { type: 'string', pattern: '^https?://[^?#\\s]+$' },
+    OTEL_EXPORTER_OTLP_HEADERS: { type: 'string', pattern: '^[^=,\\s]+=[^,]*(,[^=,\\s]+=[^,]*)*$' },
+    OTEL_TRACES_SAMPLER_ARG: { type: 'number', minimum: 0, maximum: 1, default: 1 },
   } as const;
 }
 
@@ -69,7 +86,15 @@ export function serviceSettings(variables: ServiceVariables): ServiceSettings {
     databasePrepare: variables.DATABASE_PREPARE ?? false,
     amqpUrl: variables.AMQP_URL,
     instanceId: variables.INSTANCE_ID ?? defaultInstanceId(),
+    tracing: tracingSettings(variables),
   };
+}
+
+function tracingSettings(variables: ServiceVariables): TracingSettings | undefined {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint } = variables;
+  if (endpoint === undefined) return undefined;
+  const { OTEL_EXPORTER_OTLP_HEADERS: headers, OTEL_TRACES_SAMPLER_ARG: sampleRatio } = variables;
+  return { endpoint, headers, sampleRatio };
 }
 
 export function defaultInstanceId(): string {

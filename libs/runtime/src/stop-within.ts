@@ -8,6 +8,8 @@ export const STOP_LIMITS_MS = {
   tail: 1_000,
   /** For Database.close(); closing the broker takes up to 2 s more. */
   database: 1_000,
+  /** For the last spans. */
+  traces: 500,
 } as const;
 
 /** Stops all parts in parallel, with one limit. Abandons late parts with a warning. */
