@@ -8,12 +8,15 @@ import type { ServiceSchema } from './service-schema.ts';
 export interface OutboxEvent {
   readonly envelope: EventEnvelope;
   readonly routingKey: string;
+  /** W3C. Undefined while tracing is off, and for an event of several orders. */
+  readonly traceparent?: string | undefined;
 }
 
 export interface OutboxRow {
   readonly eventId: string;
   readonly routingKey: string;
   readonly payload: string;
+  readonly traceparent: string | null;
 }
 
 export interface OutboxStore {
@@ -62,11 +65,12 @@ export function outboxInsert(schema: ServiceSchema, events: readonly OutboxEvent
   const ids = events.map((event) => event.envelope.id);
   const keys = events.map((event) => event.routingKey);
   const payloads = events.map((event) => JSON.stringify(event.envelope));
+  const traceparents = events.map((event) => event.traceparent ?? null);
   return sql`
-    insert into ${sql.table(`${schema}.outbox`)} (event_id, routing_key, payload)
-    select e.event_id, e.routing_key, e.payload
-    from unnest(${ids}::uuid[], ${keys}::text[], ${payloads}::text[])
-      with ordinality as e (event_id, routing_key, payload, place)
+    insert into ${sql.table(`${schema}.outbox`)} (event_id, routing_key, payload, traceparent)
+    select e.event_id, e.routing_key, e.payload, e.traceparent
+    from unnest(${ids}::uuid[], ${keys}::text[], ${payloads}::text[], ${traceparents}::text[])
+      with ordinality as e (event_id, routing_key, payload, traceparent, place)
     order by e.place`;
 }
 
@@ -75,6 +79,7 @@ interface StoredRow {
   readonly event_id: string;
   readonly routing_key: string;
   readonly payload: string;
+  readonly traceparent: string | null;
 }
 
 /** One active relay per service keeps the id order (`OutboxStore.drain`). */
@@ -96,7 +101,7 @@ export function createOutboxStore(db: Db, schema: ServiceSchema): OutboxStore {
         if (!look.rows[0].locked) return 'busy';
         const { rows } = await sql<StoredRow>`
           delete from ${table} where id = any(array(select id from ${table} order by id limit ${limit}))
-          returning id, event_id, routing_key, payload`.execute(tx);
+          returning id, event_id, routing_key, payload, traceparent`.execute(tx);
         if (rows.length === 0) return 0;
         const oldestFirst = rows.toSorted((a, b) => a.id - b.id);
         await publish(
@@ -104,6 +109,7 @@ export function createOutboxStore(db: Db, schema: ServiceSchema): OutboxStore {
             eventId: row.event_id,
             routingKey: row.routing_key,
             payload: row.payload,
+            traceparent: row.traceparent,
           })),
         );
         return rows.length;

@@ -65,6 +65,7 @@ export interface OrdersTable {
   return_url: Nullable<string>;
   description: Nullable<string>;
   signed_data_hash: Nullable<Buffer>;
+  traceparent: Nullable<string>;
   version: Defaulted<number>;
   created_at: Date;
   expires_at: Date;
@@ -91,6 +92,7 @@ export interface NotificationTable {
   sequence: number;
   notify_type: NotifyType;
   data: string;
+  traceparent: Nullable<string>;
   occurred_at: Date;
   /** By the database's clock. */
   created_at: Generated<Date>;

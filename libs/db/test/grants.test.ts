@@ -37,6 +37,7 @@ const NOTIFICATION: Columns = [
   'sequence',
   'notify_type',
   'data',
+  'traceparent',
   'occurred_at',
 ];
 
@@ -117,6 +118,7 @@ const SCANNER: Record<string, Rights> = {
   block: { select: ALL, insert: ALL, update: ALL, delete: true },
   transfer: { select: ALL, insert: ALL, update: ALL },
   deposit_address: READ,
+  orders: { select: ['order_pk', 'traceparent'] },
   rescan_request: { select: ALL, update: ['done_at', 'found', 'next_height'] },
   chain_family: READ,
   hot_wallet: READ,
@@ -181,6 +183,7 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
         'return_url',
         'description',
         'signed_data_hash',
+        'traceparent',
         'created_at',
         'expires_at',
       ],

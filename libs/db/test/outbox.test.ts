@@ -40,27 +40,31 @@ const append = (count: number) =>
 const waiting = async () =>
   (await sql<{ n: number }>`select count(*) as n from tracker.outbox`.execute(admin.kysely)).rows[0]!.n;
 
-test('an event is published as its JSON envelope under its routing key', async () => {
+test('publishes an event as its envelope, with its routing key and trace', async () => {
   const event = newEvent(
     'transfer.detected',
     'EVM',
     { chain: 'ETH', transferIds: ['1'] },
     { newId: () => '01980000-0000-7000-8000-000000000000', clock: { now: () => new Date(1_000) } },
   );
-  await tracker.kysely.transaction().execute((tx) => appendToOutbox(tx, 'tracker', [event]));
+  const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+  const traced = { ...changed('01980000-0000-7000-8000-000000000001'), traceparent };
+  await tracker.kysely.transaction().execute((tx) => appendToOutbox(tx, 'tracker', [event, traced]));
   const seen: OutboxRow[] = [];
   const drained = await createOutboxStore(tracker.kysely, 'tracker').drain(
     10,
     async (rows) => void seen.push(...rows),
   );
-  expect(drained).toBe(1);
+  expect(drained).toBe(2);
   expect(seen).toEqual([
     {
       eventId: '01980000-0000-7000-8000-000000000000',
       routingKey: 'transfer.detected.evm',
       payload:
         '{"id":"01980000-0000-7000-8000-000000000000","type":"transfer.detected","version":1,"occurredAt":"1970-01-01T00:00:01.000Z","data":{"chain":"ETH","transferIds":["1"]}}',
+      traceparent: null,
     },
+    expect.objectContaining({ routingKey: 'order.changed._', traceparent }),
   ]);
 });
 

@@ -77,6 +77,7 @@ begin
         event_id uuid not null unique,
         routing_key text not null,
         payload text not null,
+        traceparent text,
         created_at timestamptz not null default now()
       ) with (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000);
       -- The relay that locks the only row publishes the outbox. Any role could take an advisory lock instead.

@@ -30,6 +30,7 @@ create table orders ( -- writer: api at creation, tracker from then on
   return_url text,
   description text,
   signed_data_hash bytea,
+  traceparent text check (traceparent ~ '^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$'),
   version integer not null default 1,
   created_at timestamptz not null,
   expires_at timestamptz not null,
@@ -47,6 +48,7 @@ comment on column orders.detected_amount is 'Sum of the transfers in time that w
 comment on column orders.address is 'COLLECTION: the deposit address; PAYOUT: the receiver. Canonical form of the family.';
 comment on column orders.confirmations_required is 'Null: the finalized tag of the chain decides.';
 comment on column orders.signed_data_hash is 'Identity of a payout that came without orderId.';
+comment on column orders.traceparent is 'W3C: trace and span of the request that created it; a movement has that of its collection. Null while tracing is off.';
 comment on column orders.cutoff_at is 'Last block time of a payment in time: expires_at plus the grace period. Computed in UTC, because timestamptz + interval depends on a session''s time zone.';
 comment on column orders.late_callback_at is 'When the last callback for late payments of an EXPIRED order was written.';
 comment on column orders.late_callback_due_at is 'The order has a late payment that no callback has reported; the next callback may be written from then on.';
@@ -98,6 +100,7 @@ create table notification ( -- writers: api (the first of an order), tracker
     'ORDER_EXPIRED', 'ORDER_FAILED', 'ORDER_REVERTED', 'ORDER_UNMATCHED', 'COLLECT_PENDING', 'COLLECT_SUCCESS',
     'COLLECT_FAILED')),
   data text not null,
+  traceparent text check (traceparent ~ '^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$'),
   occurred_at timestamptz not null,
   created_at timestamptz not null default now(),
   unique (subject_id, sequence)

@@ -154,7 +154,7 @@ create trigger transfer_settlement_changed_follows after update on transfer_sett
 
 -- Writes the payout of a movement and reserves its amount on the given accounts. p: orderPk, kind, merchantId,
 -- orderId, chain, symbol, contract, decimals, displayDecimals, amount, wallet, receiver, seconds, sweepId,
--- transferId, plannedBy, and for TO_COLD plannedCost.
+-- transferId, plannedBy, traceparent of the collection, and for TO_COLD plannedCost.
 create function begin_movement(p jsonb, p_source text, p_reserved text, p_sent text, p_target text) returns void
 language plpgsql security definer set search_path = public, pg_temp as $$
 declare v_family text; v_tx bigint; v_order uuid := (p ->> 'orderPk')::uuid; v_amount numeric := (p ->> 'amount')::numeric;
@@ -173,10 +173,10 @@ begin
       values ('_gateway', 'the gateway itself', 'V3', '', '', false) on conflict do nothing;
   end if;
   insert into orders (order_pk, merchant_id, order_id, order_type, chain, family, symbol, contract_address, decimals, display_decimals,
-      amount, accepted_amount, address, source_address, created_at, expires_at)
+      amount, accepted_amount, address, source_address, traceparent, created_at, expires_at)
     values (v_order, p ->> 'merchantId', p ->> 'orderId', 'PAYOUT', p ->> 'chain', v_family, p ->> 'symbol', p ->> 'contract',
       (p ->> 'decimals')::smallint, (p ->> 'displayDecimals')::smallint, v_amount, v_amount, p ->> 'receiver', p ->> 'wallet',
-      clock_timestamp(), clock_timestamp() + v_seconds * interval '1 second');
+      p ->> 'traceparent', clock_timestamp(), clock_timestamp() + v_seconds * interval '1 second');
   insert into movement (order_pk, kind, sweep_id, transfer_id, source_kind, reserved_kind, sent_kind, target_kind, planned_by, planned_cost)
     values (v_order, p ->> 'kind', (p ->> 'sweepId')::uuid, (p ->> 'transferId')::bigint, p_source, p_reserved, p_sent, p_target,
       p ->> 'plannedBy', (p ->> 'plannedCost')::numeric);
@@ -204,7 +204,7 @@ $$;
 create function plan_movement(p jsonb) returns boolean
 language plpgsql security definer set search_path = public, pg_temp as $$
 declare s sweep; v_kind text := p ->> 'kind'; v_balance deposit_balance; v_amount numeric := (p ->> 'amount')::numeric; v_merchant text;
-  v_hot numeric;
+  v_traceparent text; v_hot numeric;
 begin
   if v_kind = 'TO_COLD' then
     if not exists (select from hot_wallet w join chain_family f using (family) where f.chain = p ->> 'chain' and w.address = p ->> 'wallet') then
@@ -229,8 +229,8 @@ begin
     end if;
     select * into v_balance from deposit_balance where chain = s.chain and address = s.address and symbol = s.symbol for update;
     if not found or v_balance.received - v_balance.swept - v_balance.reserved < s.amount then return false; end if;
-    select merchant_id into v_merchant from orders where order_pk = v_balance.order_pk;
-    perform begin_movement(p || jsonb_build_object('merchantId', v_merchant, 'orderId', 'sweep:' || (p ->> 'orderPk')),
+    select merchant_id, traceparent into v_merchant, v_traceparent from orders where order_pk = v_balance.order_pk;
+    perform begin_movement(p || jsonb_build_object('merchantId', v_merchant, 'orderId', 'sweep:' || (p ->> 'orderPk'), 'traceparent', v_traceparent),
       'DEPOSIT', 'DEPOSIT_RESERVED', 'DEPOSIT_SENT', case s.destination_kind when 'HOT' then 'HOT_AVAILABLE' else 'COLD' end);
     update deposit_balance set reserved = reserved + s.amount, updated_at = now()
       where chain = s.chain and address = s.address and symbol = s.symbol;
@@ -240,7 +240,8 @@ begin
     or not exists (select from hot_wallet w where w.family = s.family and w.address = p ->> 'wallet') then
     raise exception 'the movement does not fit a sweep of %', s.address using errcode = 'integrity_constraint_violation';
   end if;
-  p := p || jsonb_build_object('merchantId', '_gateway', 'orderId', lower(replace(v_kind, '_', '-')) || ':' || (p ->> 'orderPk'));
+  p := p || jsonb_build_object('merchantId', '_gateway', 'orderId', lower(replace(v_kind, '_', '-')) || ':' || (p ->> 'orderPk'),
+    'traceparent', (select o.traceparent from deposit_address d join orders o using (order_pk) where d.family = s.family and d.address = s.address));
   if v_kind = 'GAS_TOP_UP' then
     perform begin_movement(p, 'HOT_GAS', 'HOT_RESERVED', 'IN_FLIGHT', 'DEPOSIT_GAS');
   elsif v_kind in ('DELEGATE', 'UNDELEGATE') then
@@ -283,6 +284,7 @@ begin
     where account_id = ledger_account_for('HOT_AVAILABLE', t.chain, t.symbol, null) for update;
   if v_hot < v_amount then return false; end if;
   perform begin_movement(p || jsonb_build_object('kind', 'REFUND', 'merchantId', u.merchant_id,
-      'orderId', 'refund:' || u.transfer_id || ':' || (v_count + 1)), 'HOT_AVAILABLE', 'HOT_RESERVED', 'IN_FLIGHT', 'REFUNDED');
+      'orderId', 'refund:' || u.transfer_id || ':' || (v_count + 1),
+      'traceparent', (select traceparent from orders where order_pk = u.order_pk)), 'HOT_AVAILABLE', 'HOT_RESERVED', 'IN_FLIGHT', 'REFUNDED');
   return true;
 end $$;

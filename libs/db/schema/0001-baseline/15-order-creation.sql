@@ -5,7 +5,7 @@ create view new_order with (security_invoker = true) as
   select order_pk as "orderPk", merchant_id as "merchantId", order_id as "orderId", order_type as "orderType", uid, chain, family, symbol,
     contract_address as "contractAddress", decimals, display_decimals as "displayDecimals", amount, accepted_amount as "acceptedAmount",
     address, source_address as "sourceAddress", confirmations_required as "confirmationsRequired",
-    late_grace_seconds as "lateGraceSeconds", return_url as "returnUrl", description, signed_data_hash as "signedDataHash",
+    late_grace_seconds as "lateGraceSeconds", return_url as "returnUrl", description, signed_data_hash as "signedDataHash", traceparent,
     created_at as "createdAt", expires_at as "expiresAt"
   from orders;
 
@@ -63,12 +63,12 @@ begin
   insert into deposit_address (family, address, derivation_index, order_pk)
     select i -> 'order' ->> 'family', i -> 'order' ->> 'address', (i ->> 'derivationIndex')::bigint, (i -> 'order' ->> 'orderPk')::uuid
     from jsonb_array_elements(p) with ordinality as a (i, place) where place = any(v_created);
-  insert into notification (event_id, merchant_id, subject_id, sequence, notify_type, data, occurred_at)
+  insert into notification (event_id, merchant_id, subject_id, sequence, notify_type, data, traceparent, occurred_at)
     select (i ->> 'notificationId')::uuid, i -> 'order' ->> 'merchantId', (i -> 'order' ->> 'orderPk')::uuid, 1, 'ORDER_PENDING',
-      i ->> 'notificationData', (i -> 'order' ->> 'createdAt')::timestamptz
+      i ->> 'notificationData', i -> 'order' ->> 'traceparent', (i -> 'order' ->> 'createdAt')::timestamptz
     from jsonb_array_elements(p) with ordinality as a (i, place) where place = any(v_created);
-  insert into api.outbox (event_id, routing_key, payload)
-    select (e ->> 'eventId')::uuid, e ->> 'routingKey', e ->> 'payload'
+  insert into api.outbox (event_id, routing_key, payload, traceparent)
+    select (e ->> 'eventId')::uuid, e ->> 'routingKey', e ->> 'payload', i -> 'order' ->> 'traceparent'
     from jsonb_array_elements(p) with ordinality as a (i, place), jsonb_array_elements(i -> 'events') e
     where place = any(v_created) order by place;
 
@@ -112,11 +112,11 @@ begin
     if not reserve((o ->> 'orderPk')::uuid) then
       raise exception using errcode = 'OT001', message = 'insufficient balance';
     end if;
-    insert into notification (event_id, merchant_id, subject_id, sequence, notify_type, data, occurred_at)
+    insert into notification (event_id, merchant_id, subject_id, sequence, notify_type, data, traceparent, occurred_at)
       values ((p ->> 'notificationId')::uuid, o ->> 'merchantId', (o ->> 'orderPk')::uuid, 1, 'ORDER_PENDING',
-        p ->> 'notificationData', (o ->> 'createdAt')::timestamptz);
-    insert into api.outbox (event_id, routing_key, payload)
-      select (e2 ->> 'eventId')::uuid, e2 ->> 'routingKey', e2 ->> 'payload' from jsonb_array_elements(p -> 'events') e2;
+        p ->> 'notificationData', o ->> 'traceparent', (o ->> 'createdAt')::timestamptz);
+    insert into api.outbox (event_id, routing_key, payload, traceparent)
+      select (e2 ->> 'eventId')::uuid, e2 ->> 'routingKey', e2 ->> 'payload', o ->> 'traceparent' from jsonb_array_elements(p -> 'events') e2;
   exception when sqlstate 'OT001' then
     return query select 'INSUFFICIENT', null::orders; return;
   end;

@@ -14,8 +14,8 @@ grant select (merchant_id, name, version, sign_version, token_sealed, return_ori
   shop_url, rate_limits, enabled, created_at, updated_at) on merchant to opentill_api;
 grant insert (order_pk, merchant_id, order_id, order_type, uid, chain, family, symbol, contract_address, decimals,
   display_decimals, amount, accepted_amount, address, source_address, confirmations_required, late_grace_seconds,
-  return_url, description, signed_data_hash, created_at, expires_at) on orders to opentill_api;
-grant insert (event_id, merchant_id, subject_id, sequence, notify_type, data, occurred_at) on notification to
+  return_url, description, signed_data_hash, traceparent, created_at, expires_at) on orders to opentill_api;
+grant insert (event_id, merchant_id, subject_id, sequence, notify_type, data, traceparent, occurred_at) on notification to
   opentill_api;
 grant select (transfer_id, credited) on transfer_settlement to opentill_api;
 grant select (chain, tx_hash, family, wallet, nonce, purpose, order_pk, contract_address, to_address, amount,
@@ -30,6 +30,7 @@ grant select on deposit_address, chain_family, rescan_request, chain_pause, hot_
   to opentill_scanner_evm;
 grant select, insert, update on chain_cursor, transfer, chain_status, own_transaction_fate to opentill_scanner_evm;
 grant select, insert, update, delete on block to opentill_scanner_evm;
+grant select (order_pk, traceparent) on orders to opentill_scanner_evm;
 grant update (done_at, found, next_height) on rescan_request to opentill_scanner_evm;
 grant select (chain, tx_hash, family, wallet, nonce, purpose, order_pk, contract_address, to_address, amount,
   fee_terms, signed_at, first_sent_at, last_sent_at, send_outcome) on own_transaction to opentill_scanner_evm;
@@ -41,6 +42,7 @@ grant select on deposit_address, chain_family, rescan_request, chain_pause, hot_
 grant select, insert, update on chain_cursor, transfer, chain_status, own_transaction_fate to opentill_scanner_tron;
 grant select, insert, update, delete on block to opentill_scanner_tron;
 grant select, insert on foreign_transaction, foreign_transfer to opentill_scanner_tron;
+grant select (order_pk, traceparent) on orders to opentill_scanner_tron;
 grant update (done_at, found, next_height) on rescan_request to opentill_scanner_tron;
 grant select (chain, tx_hash, family, wallet, nonce, purpose, order_pk, contract_address, to_address, amount,
   fee_terms, signed_at, first_sent_at, last_sent_at, send_outcome) on own_transaction to opentill_scanner_tron;
@@ -53,6 +55,7 @@ grant select, insert, update on chain_cursor, transfer, chain_status, own_transa
 grant select, insert, update, delete on block to opentill_scanner_sui;
 grant select, insert on epoch_end, epoch_committee, own_transaction_landed, foreign_transaction, foreign_transfer to
   opentill_scanner_sui;
+grant select (order_pk, traceparent) on orders to opentill_scanner_sui;
 grant update (done_at, found, next_height) on rescan_request to opentill_scanner_sui;
 grant update (end_height, end_hash) on epoch_committee to opentill_scanner_sui;
 grant select (chain, tx_hash, family, wallet, nonce, purpose, order_pk, contract_address, to_address, amount,
@@ -68,7 +71,7 @@ grant select, insert on incident, asset_hold, ledger_posting to opentill_tracker
 grant select (merchant_id, notify_reverted, notify_unmatched, enabled) on merchant to opentill_tracker;
 grant update (status, reason, detected_amount, actual_amount, version, updated_at, late_callback_at,
   late_callback_due_at, unmatched_callback_at, unmatched_callback_due_at) on orders to opentill_tracker;
-grant insert (event_id, merchant_id, subject_id, sequence, notify_type, data, occurred_at) on notification to
+grant insert (event_id, merchant_id, subject_id, sequence, notify_type, data, traceparent, occurred_at) on notification to
   opentill_tracker;
 grant update (details, closed_at) on incident to opentill_tracker;
 grant update (handled_at, outcome) on order_decision to opentill_tracker;
