@@ -6,6 +6,7 @@ import type { Logger } from '@opentill/runtime/logger';
 import type { Metrics } from '@opentill/runtime/metrics';
 import type { Broker } from './connection.ts';
 import { createConsumerMetrics } from './consumer-metrics.ts';
+import { startConsumerSpan } from './consumer-span.ts';
 import { handleWithRetries } from './handle-with-retries.ts';
 import { createEnvelopeReader } from './read-envelope.ts';
 
@@ -117,10 +118,19 @@ function createMessageHandler<T extends EventType>(options: ConsumerOptions<T>, 
     }
   }
 
+  async function handle(envelope: EventEnvelope<T>, message: ConsumeMessage, giveUp: AbortSignal) {
+    const span = startConsumerSpan(options.service, queue, envelope, message);
+    if (span === undefined) return handleWithRetries(envelope, giveUp, handling);
+    const outcome = await span.run(() => handleWithRetries(envelope, giveUp, handling));
+    span.set({ 'opentill.outcome': outcome });
+    span.end(outcome === 'dead' ? new Error('event dead') : undefined);
+    return outcome;
+  }
+
   return async (channel: Channel, message: ConsumeMessage, giveUp: AbortSignal): Promise<void> => {
     const envelope = read(message);
     metrics.inFlight(1);
-    const outcome = envelope === undefined ? 'dead' : await handleWithRetries(envelope, giveUp, handling);
+    const outcome = envelope === undefined ? 'dead' : await handle(envelope, message, giveUp);
     metrics.inFlight(-1);
     try {
       if (outcome === 'ack') channel.ack(message);

@@ -10,6 +10,8 @@ export interface OutboundMessage {
   readonly eventId: string;
   readonly routingKey: string;
   readonly payload: string;
+  /** W3C; sent as a header. */
+  readonly traceparent?: string | null;
 }
 
 export interface Publisher {
@@ -86,8 +88,14 @@ export function createPublisher(broker: Broker, options: PublisherOptions = {}):
 }
 
 async function publishOne(channel: ConfirmChannel, message: OutboundMessage): Promise<void> {
-  const { eventId, routingKey, payload } = message;
-  const options = { messageId: eventId, persistent: true, mandatory: true, contentType: 'application/json' };
+  const { eventId, routingKey, payload, traceparent = null } = message;
+  const options = {
+    messageId: eventId,
+    persistent: true,
+    mandatory: true,
+    contentType: 'application/json',
+    ...(traceparent !== null && { headers: { traceparent } }),
+  };
   const publish = promisify(channel.publish.bind(channel));
   try {
     await publish(EVENTS_EXCHANGE, routingKey, Buffer.from(payload), options);
