@@ -11,6 +11,7 @@ import { createLogger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
 import { observePools } from '@opentill/runtime/observe-pools';
 import { openResources, type Compose } from '@opentill/runtime/run-process';
+import { startTracing } from '@opentill/runtime/start-tracing';
 import { STOP_LIMITS_MS } from '@opentill/runtime/stop-within';
 import { readScannerConfig, type scannerConfigSchema } from './scanner-config.ts';
 import type { ScannerApp, ScannerDeps } from './create-scanner.ts';
@@ -36,6 +37,7 @@ export function composeFamilyScanner({ service, family, schema, createApp }: Sca
       logger.warn(`no network to scan: the network file enables no ${family} network`);
     const metrics = createMetrics(service, { ofProcess: !sharesProcess });
     return openResources(async (onStop) => {
+      onStop(await startTracing({ service, instanceId, settings: config.tracing, logger }));
       const database = openDatabase({
         url: config.databaseUrl,
         applicationName: `${service} ${instanceId}`,

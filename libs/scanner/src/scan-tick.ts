@@ -85,9 +85,10 @@ async function commit(
   const { chain } = network;
   const { orphaned, matchedState, step } = change;
   if (matchedState === 'VERIFIED' && orphaned.length > 0) observe.seenButNotVerified(chain, orphaned);
-  const { state, written } = await store.commit(lease, network, before, change);
+  const { state, written, spans } = await store.commit(lease, network, before, change);
   onCommitted();
-  observe.committed(chain, { state, written, depthBlocks: seenBlock(before).height - step.ancestorHeight });
+  const depthBlocks = seenBlock(before).height - step.ancestorHeight;
+  spans.end(() => observe.committed(chain, { state, written, depthBlocks }));
   return state;
 }
 

@@ -12,6 +12,7 @@ import { newId } from '@opentill/runtime/ids';
 import { createLogger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
 import { openResources, type Compose } from '@opentill/runtime/run-process';
+import { startTracing } from '@opentill/runtime/start-tracing';
 import { STOP_LIMITS_MS } from '@opentill/runtime/stop-within';
 import { publicKeysFor, readPublicKeys } from '@opentill/wallet/public-keys';
 import { ADDRESS_CODECS } from './address-codecs.ts';
@@ -34,6 +35,14 @@ export const composeApi: Compose = async (env, { sharesProcess }) => {
   const checkout = { ...(await readTheme(config.checkoutThemeFile)), assets: readPageAssets() };
   const metrics = createMetrics(SERVICE, { ofProcess: !sharesProcess });
   return openResources(async (onStop) => {
+    onStop(
+      await startTracing({
+        service: SERVICE,
+        instanceId: config.instanceId,
+        settings: config.tracing,
+        logger,
+      }),
+    );
     const database = openDatabase({
       url: config.databaseUrl,
       applicationName: `${SERVICE} ${config.instanceId}`,

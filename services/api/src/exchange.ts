@@ -13,6 +13,8 @@ export interface Exchange {
   namedMerchantId?: string;
   merchantId?: string;
   orderId?: string;
+  /** Set when this request created the order. */
+  orderPk?: string;
 }
 
 /** Stores the exchange for exchangeOf. */

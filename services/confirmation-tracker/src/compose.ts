@@ -7,6 +7,7 @@ import { createLogger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
 import { observePools } from '@opentill/runtime/observe-pools';
 import { openResources, type Compose } from '@opentill/runtime/run-process';
+import { startTracing } from '@opentill/runtime/start-tracing';
 import { STOP_LIMITS_MS } from '@opentill/runtime/stop-within';
 import { createApp } from './app.ts';
 import { readTrackerConfig } from './config.ts';
@@ -20,6 +21,7 @@ export const composeTracker: Compose = async (env, { sharesProcess }) => {
   const networks = await readNetworkFile(config.networksFile, env);
   const metrics = createMetrics(SERVICE, { ofProcess: !sharesProcess });
   return openResources(async (onStop) => {
+    onStop(await startTracing({ service: SERVICE, instanceId, settings: config.tracing, logger }));
     const database = openDatabase({
       url: config.databaseUrl,
       applicationName: `${SERVICE} ${instanceId}`,

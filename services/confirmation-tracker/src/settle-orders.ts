@@ -11,6 +11,7 @@ import {
   type TransferOutcome,
 } from './settle-order.ts';
 import { lockOrders, type LockOptions, type OrderSelection } from './store/lock-orders.ts';
+import { withSpan } from './trace-outcome.ts';
 
 export interface SettleDeps extends SettleOrderDeps, SaveDeps {
   readonly db: Db;
@@ -55,7 +56,10 @@ export async function settleOrders(
       saved.push(rows);
     }
   }
-  const done = orders.flatMap(({ orderPk }) => outcomes.get(orderPk) ?? []).filter(hasEffect);
+  const done = orders
+    .flatMap(({ orderPk }) => outcomes.get(orderPk) ?? [])
+    .filter(hasEffect)
+    .map(withSpan);
   if (done.length > 0) await saveOutcomes(tx, deps, done);
   return [...saved, ...done];
 }

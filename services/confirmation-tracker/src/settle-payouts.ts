@@ -7,6 +7,7 @@ import { saveOutcomes } from './store/save-outcomes.ts';
 import { settlePayoutOrder } from './settle-payout-order.ts';
 import type { SettleDeps } from './settle-orders.ts';
 import type { LockOptions } from './store/lock-orders.ts';
+import { withSpan } from './trace-outcome.ts';
 
 export interface SettlePayoutDeps extends SettleDeps {
   readonly nativeSymbolOf: (chain: Chain) => string;
@@ -35,9 +36,11 @@ export async function settlePayouts(
     const payout = known.get(order.orderPk);
     return payout === undefined ? [] : [settlePayoutOrder(deps, order, payout)];
   });
-  const done = outcomes.filter(
-    (outcome) => outcome.moved !== null || outcome.incidents.length > 0 || outcome.notifications.length > 0,
-  );
+  const done = outcomes
+    .filter(
+      (outcome) => outcome.moved !== null || outcome.incidents.length > 0 || outcome.notifications.length > 0,
+    )
+    .map(withSpan);
   if (done.length > 0) await saveOutcomes(tx, deps, done);
   await settleFees(tx, unsettled(known), deps.nativeSymbolOf);
   return done;

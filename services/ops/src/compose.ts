@@ -10,6 +10,7 @@ import { createLogger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
 import { observePools } from '@opentill/runtime/observe-pools';
 import { openResources, type Compose } from '@opentill/runtime/run-process';
+import { startTracing } from '@opentill/runtime/start-tracing';
 import { STOP_LIMITS_MS } from '@opentill/runtime/stop-within';
 import { createApp } from './app.ts';
 import { readOpsConfig } from './config.ts';
@@ -28,6 +29,7 @@ export const composeOps: Compose = async (env, { sharesProcess }) => {
   const networks = await readNetworkFile(config.networksFile, env);
   const metrics = createMetrics(SERVICE, { ofProcess: !sharesProcess });
   return openResources(async (onStop) => {
+    onStop(await startTracing({ service: SERVICE, instanceId: instance, settings: config.tracing, logger }));
     const open = (applicationName: string, poolMax: number, statementTimeoutMs: number) => {
       const database = openDatabase({
         url: config.databaseUrl,

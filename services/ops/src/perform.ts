@@ -3,14 +3,16 @@ import { OPS_ERRORS } from '@opentill/contracts/ops/errors';
 import type { OpsRoute } from '@opentill/contracts/ops/route';
 import type { Database, Tx } from '@opentill/db/database';
 import { lockOperator, writeAudit, type Operator } from '@opentill/db/operators';
-import { appendToOutbox } from '@opentill/db/outbox';
+import { appendToOutbox, type OutboxEvent } from '@opentill/db/outbox';
 import { redact } from '@opentill/runtime/redact';
+import type { OrderSpan } from '@opentill/runtime/tracing';
 import { toErrorBody } from './response.ts';
 import type { Authenticate } from './authenticate.ts';
 import type { Exchange } from './exchange.ts';
 import type { Act, Done } from './handlers.ts';
 import type { Observe } from './observe.ts';
 import { opsError } from './ops-error.ts';
+import { startActSpan } from './store/act-span.ts';
 
 export interface PerformDeps {
   readonly database: Pick<Database, 'kysely'>;
@@ -56,21 +58,14 @@ export function createPerform(deps: PerformDeps): Perform {
     operatorId: string,
     { id, route, input }: RequestedOperation,
     work: Work,
-  ): Promise<{ answer: unknown; emitted: boolean }> {
+  ): Promise<{ readonly answer: unknown; readonly committed: () => boolean }> {
     const operator = await lockOperator(tx, operatorId);
     if (operator === undefined || operator.disabledAt !== null) {
       throw opsError('UNAUTHENTICATED', 'The operator of this token is disabled.');
     }
     checkRole(operator, route);
-    let emitted = false;
-    const done = await work({
-      tx,
-      operator,
-      async emit(event) {
-        emitted = true;
-        await appendToOutbox(tx, 'ops', [event]);
-      },
-    });
+    const events = createEmitter(tx, id, operatorId);
+    const done = await work({ tx, operator, emit: events.emit });
     await writeAudit(tx, {
       operator: operatorId,
       action: id,
@@ -79,7 +74,7 @@ export function createPerform(deps: PerformDeps): Perform {
       details: redact({ ...input, ...done.details }) as Record<string, unknown>,
       requestId: exchange.requestId,
     });
-    return { answer: done.answer, emitted };
+    return { answer: done.answer, committed: events.committed };
   }
 
   return {
@@ -89,11 +84,11 @@ export function createPerform(deps: PerformDeps): Perform {
       checkRole(operator, route);
     },
     async act(exchange, operator, requested, work) {
-      const { answer, emitted } = await database.kysely
+      const { answer, committed } = await database.kysely
         .transaction()
         .execute((tx) => inTransaction(tx, exchange, operator.operatorId, requested, work));
       observe.acted(requested.id, 'DONE');
-      if (emitted) deps.wakeRelay();
+      if (committed()) deps.wakeRelay();
       return answer;
     },
     async auditRefusal(exchange, { id, route, input }, error) {
@@ -109,6 +104,23 @@ export function createPerform(deps: PerformDeps): Perform {
         requestId: exchange.requestId,
       });
       observe.acted(id, 'REFUSED');
+    },
+  };
+}
+
+/** Each event continues the trace of its order, in a span of the act. */
+function createEmitter(tx: Tx, operation: OpsOperation, operatorId: string) {
+  const spans: (OrderSpan | undefined)[] = [];
+  return {
+    async emit(event: OutboxEvent): Promise<void> {
+      const span = await startActSpan(tx, operation, operatorId, event);
+      spans.push(span);
+      await appendToOutbox(tx, 'ops', [{ ...event, traceparent: span?.traceparent }]);
+    },
+    /** Call it after the commit. Returns whether there are events. */
+    committed(): boolean {
+      for (const span of spans) span?.end();
+      return spans.length > 0;
     },
   };
 }

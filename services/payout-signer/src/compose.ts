@@ -25,6 +25,7 @@ import { createLogger, type Logger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
 import { observePools } from '@opentill/runtime/observe-pools';
 import { openResources, type Compose } from '@opentill/runtime/run-process';
+import { startTracing } from '@opentill/runtime/start-tracing';
 import { STOP_LIMITS_MS } from '@opentill/runtime/stop-within';
 import { openKeystoreSigner, type KeystoreSigner } from '@opentill/wallet/keystore-signer';
 import { openPolicy, type OpenedPolicy } from '@opentill/wallet/policy/sealed-policy';
@@ -54,6 +55,7 @@ export const composePayoutSigner: Compose = async (env, { fail, sharesProcess })
   requireSafeSources(networks, config.sourceRisksAccepted);
   for (const risk of findSourceRisks(networks)) logger.warn('source risk accepted', { ...risk });
   return openResources(async (onStop) => {
+    onStop(await startTracing({ service: SERVICE, instanceId, settings: config.tracing, logger }));
     const { keys, policy, gasCaps } = await openKeys(config, file, kind, logger);
     onStop(() => Promise.resolve(keys.close()));
     const database = openDatabase({

@@ -5,6 +5,7 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import { abortableDelay } from '@opentill/runtime/abortable-delay';
 import { backoffMs } from '@opentill/runtime/backoff';
 import type { Clock } from '@opentill/runtime/clock';
+import { inSpan, type OrderSpan } from '@opentill/runtime/tracing';
 import { failureOfStatus, isOwnFault, type FailureCode } from './failure-codes.ts';
 import type { Connections } from './keep-connections.ts';
 import type { Observe } from './observe.ts';
@@ -13,6 +14,7 @@ import { failureOfResolving, resolveEndpoint, type AddressRules } from './resolv
 import { retryAfterMs } from './retry-after.ts';
 import { nextAttemptDelayMs } from './retry-schedule.ts';
 import { sendCallback, type AttemptResult, type CallbackRequest } from './send-callback.ts';
+import { markResult, startAttemptSpan } from './trace-attempt.ts';
 import type { ClaimedDelivery } from './store/claim-due.ts';
 import { releaseClaim, type AttemptRecord, type DeliveryOutcome } from './store/finish-attempts.ts';
 
@@ -44,16 +46,29 @@ const RETRY_AFTER_CAP_MS = 3_600_000;
 
 /**
  * Neither a late attempt nor one that `signal` or a fault of this process interrupts counts as the receiver's failure.
+ * With tracing the request carries `traceparent`, and the receiver continues the order's trace.
  */
-export async function attemptDelivery(
+export function attemptDelivery(
   deps: AttemptDeps,
   claim: ClaimedDelivery,
   lease: Lease,
   signal: AbortSignal,
 ): Promise<void> {
+  const span = startAttemptSpan(claim);
+  return inSpan(span, () => attempt(deps, claim, lease, signal, span));
+}
+
+async function attempt(
+  deps: AttemptDeps,
+  claim: ClaimedDelivery,
+  lease: Lease,
+  signal: AbortSignal,
+  span: OrderSpan | undefined,
+): Promise<void> {
   const startedAt = deps.clock.now();
   const startedAtMs = performance.now();
-  const result = await request(deps, claim, lease, startedAt, signal);
+  const result = await request(deps, claim, lease, startedAt, signal, span);
+  if (span !== undefined) markResult(span, result);
   if (result.kind === 'ABANDONED') {
     deps.observe.claimLost(claim);
     return;
@@ -93,6 +108,7 @@ async function request(
   lease: Lease,
   startedAt: Date,
   signal: AbortSignal,
+  span: OrderSpan | undefined,
 ): Promise<AttemptResult> {
   const timestampSeconds = Math.floor(startedAt.getTime() / 1000);
   const remainingMs = (): number => lease.sendUntilMs - performance.now();
@@ -106,7 +122,7 @@ async function request(
   return (deps.send ?? sendCallback)({
     endpoint,
     body: signed.body,
-    headers: signed.headers,
+    headers: span === undefined ? signed.headers : { ...signed.headers, traceparent: span.traceparent },
     deadlineMs,
     maySend: () => remainingMs() > 0,
     signal,

@@ -5,6 +5,7 @@ import { createLogger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
 import { observePools } from '@opentill/runtime/observe-pools';
 import { openResources, type Compose } from '@opentill/runtime/run-process';
+import { startTracing } from '@opentill/runtime/start-tracing';
 import { STOP_LIMITS_MS } from '@opentill/runtime/stop-within';
 import { createApp } from './app.ts';
 import { readWebhookSenderConfig } from './config.ts';
@@ -18,6 +19,7 @@ export const composeWebhookSender: Compose = async (env, { sharesProcess }) => {
   const logger = createLogger({ service: SERVICE, level: config.logLevel });
   const metrics = createMetrics(SERVICE, { ofProcess: !sharesProcess });
   return openResources(async (onStop) => {
+    onStop(await startTracing({ service: SERVICE, instanceId: instance, settings: config.tracing, logger }));
     const database = openDatabase({
       url: config.databaseUrl,
       applicationName: `${SERVICE} ${instance}`,

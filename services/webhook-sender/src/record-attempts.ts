@@ -1,6 +1,7 @@
 import type { Db, Tx } from '@opentill/db/database';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { updateBreaker, type EndpointRules, type Evidence } from './endpoint-health.ts';
+import { outsideSpans } from '@opentill/runtime/tracing';
 import type { Observe } from './observe.ts';
 import type { ClaimedDelivery } from './store/claim-due.ts';
 import { lockEndpoints, updateEndpoints, type EndpointChange } from './store/endpoints.ts';
@@ -55,7 +56,7 @@ export function createAttemptRecorder(deps: RecorderDeps): AttemptRecorder {
         waiting.push({ claim, record, outcome, done, failed });
         if (writing) return;
         writing = true;
-        setTimeout(() => void writeAll(), GATHER_MS);
+        outsideSpans(() => setTimeout(() => void writeAll(), GATHER_MS));
       }),
   };
 }

@@ -22,6 +22,7 @@ import { createLogger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
 import { Crash, createCrashPoints, type CrashPoints } from '@opentill/testkit/crash-points';
 import { aCollection, aMerchant, type OrderRow, TEST_SECRETS_KEY } from '@opentill/testkit/scenario';
+import { recordTestSpans, TEST_TRACE_ID, TEST_TRACEPARENT } from '@opentill/testkit/record-test-spans';
 import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
@@ -147,7 +148,7 @@ const MOVES = [
 async function move(
   order: OrderRow,
   sequence: number,
-  { withEvent = true, wake = true, secondsAgo = 0 } = {},
+  { withEvent = true, wake = true, secondsAgo = 0, traceparent = undefined as string | undefined } = {},
 ): Promise<EventEnvelope> {
   const { schema, eventType, notifyType, status } = MOVES[sequence - 1]!;
   const eventId = newId();
@@ -184,10 +185,11 @@ async function move(
         sequence,
         notify_type: notifyType,
         data: notifyOrderText(view),
+        traceparent: traceparent ?? null,
         occurred_at: new Date(Date.now() - secondsAgo * 1_000),
       })
       .execute();
-    if (withEvent) await appendToOutbox(tx, schema, [event]);
+    if (withEvent) await appendToOutbox(tx, schema, [{ ...event, traceparent }]);
   });
   if (wake) producers[schema].relay.wake();
   return event.envelope;
@@ -221,6 +223,28 @@ const untilDelivered = async (orders: readonly OrderRow[]) =>
 const types = () => receiver.received.map(({ body }) => body.notifyType);
 
 describe('outbox events', () => {
+  it('sends a callback in the trace of its event, and without one while tracing is off', async () => {
+    const spans = recordTestSpans('webhook-sender');
+    stops.push(() => spans.stop());
+    await startSender();
+    const [order, next] = [await anOrder(), await anOrder()];
+    await move(order, 1, { traceparent: TEST_TRACEPARENT });
+    await untilDelivered([order]);
+    const callback = spans.ended().find(({ name }) => name === 'callback ORDER_PENDING');
+    expect(callback).toMatchObject({
+      traceId: TEST_TRACE_ID,
+      parentSpanId: TEST_TRACEPARENT.split('-')[2],
+      attributes: { 'opentill.order_pk': order.order_pk, 'http.response.status_code': 200 },
+    });
+    expect(receiver.received[0]?.headers['traceparent']).toBe(callback?.traceparent);
+
+    await spans.stop();
+    await move(next, 1, { traceparent: TEST_TRACEPARENT });
+    await untilDelivered([next]);
+    expect(receiver.received[1]?.headers).not.toHaveProperty('traceparent');
+    expect(await problems([order, next])).toEqual([]);
+  });
+
   it('turns events into signed callbacks in the order of the events', async () => {
     await startSender();
     const order = await anOrder();
@@ -501,7 +525,12 @@ describe('controls without a guard', () => {
           returning id, event_id, routing_key, payload`.execute(db);
         const inOrder: OutboxRow[] = rows
           .sort((a, b) => a.id - b.id)
-          .map((row) => ({ eventId: row.event_id, routingKey: row.routing_key, payload: row.payload }));
+          .map((row) => ({
+            eventId: row.event_id,
+            routingKey: row.routing_key,
+            payload: row.payload,
+            traceparent: null,
+          }));
         await publish(inOrder);
         return rows.length;
       },

@@ -7,11 +7,12 @@ import type { ChainStatus } from '@opentill/domain/chain-status';
 import type { Chain } from '@opentill/domain/chains';
 import type { Clock } from '@opentill/runtime/clock';
 import type { NewId } from '@opentill/runtime/ids';
-import { applyStep, type ChainState } from '../chain-state.ts';
+import { applyStep, seenBlock, type ChainState } from '../chain-state.ts';
 import type { ScanChange, Written } from '../scan-change.ts';
 import { eventsOf } from '../scan-events.ts';
 import type { ScanNetwork } from '../scan-network.ts';
 import { createCommitteeStore } from './committee-store.ts';
+import { startOrderSpans, type OrderSpans } from './order-spans.ts';
 import { readChain } from './read-chain.ts';
 import { readOwn } from './read-own.ts';
 import {
@@ -49,15 +50,15 @@ export function createScanStore(deps: ScanStoreDeps) {
         await insertCursor(tx, network, state, lease.fencingToken);
       }),
 
-    /** One transaction with the events. Throws LEASE_LOST, CURSOR_MOVED. */
+    /** One transaction with the events. Throws LEASE_LOST, CURSOR_MOVED. The caller ends the spans. */
     async commit(
       lease: Lease,
       network: ScanNetwork,
       before: ChainState,
       change: ScanChange,
-    ): Promise<{ readonly state: ChainState; readonly written: Written }> {
+    ): Promise<{ readonly state: ChainState; readonly written: Written; readonly spans: OrderSpans }> {
       const state = applyStep(before, change.step, network.reorgWindow);
-      const written = await db.transaction().execute(async (tx) => {
+      const { written, spans } = await db.transaction().execute(async (tx) => {
         await assertLease(tx, schema, lease);
         await moveCursor(tx, network.chain, before, {
           state,
@@ -76,11 +77,18 @@ export function createScanStore(deps: ScanStoreDeps) {
         await recordForeign(tx, network.chain, change.foreign ?? []);
         await recordLanded(tx, network.chain, change.landed ?? []);
         await recordEpochEnds(tx, network.chain, change.proof?.epochEnds ?? []);
-        await appendToOutbox(tx, schema, eventsOf(network, before, state, transfers, deps));
+        const { chain } = network;
+        const { height } = seenBlock(state);
+        const orderSpans = await startOrderSpans(tx, schema, { chain, height }, transfers);
+        await appendToOutbox(
+          tx,
+          schema,
+          orderSpans.traced(eventsOf(network, before, state, transfers, deps)),
+        );
         if (change.rescan !== undefined) await answerRescan(tx, change.rescan, transfers.verifiedIds.length);
-        return transfers;
+        return { written: transfers, spans: orderSpans };
       });
-      return { state, written };
+      return { state, written, spans };
     },
 
     writeStatus: (lease: Lease, chain: Chain, status: ChainStatus) =>

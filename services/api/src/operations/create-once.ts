@@ -21,6 +21,8 @@ export interface OrderRequest<
   readonly fields: Fields;
   /** Identifies a payout without an order id. */
   readonly signedDataHash: string | null;
+  /** Stored with the order: its later spans become descendants of the request's. */
+  readonly traceparent: string | undefined;
 }
 
 /** Result of an operation: the stored order, or the reason for the rejection. */

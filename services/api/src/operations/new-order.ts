@@ -22,7 +22,7 @@ export function isInRange(amount: BaseUnits, asset: Asset): boolean {
 /** Builds the order of a request. It expires at a whole second, as merchants see it. */
 export function newOrder(
   deps: Pick<OrderDeps, 'newId' | 'clock'>,
-  { merchant, fields, orderType, signedDataHash }: OrderRequest,
+  { merchant, fields, orderType, signedDataHash, traceparent }: OrderRequest,
   asset: Asset,
   amount: BaseUnits,
   own: OwnFields & { readonly ttlSeconds: number },
@@ -45,6 +45,7 @@ export function newOrder(
     ...ownFields,
     confirmationsRequired: asset.confirmationsFor(amount),
     signedDataHash,
+    traceparent,
     createdAt,
     expiresAt: new Date((unixSeconds(createdAt) + ttlSeconds) * 1000),
   };

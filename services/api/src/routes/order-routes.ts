@@ -9,6 +9,7 @@ import {
   refuseSignature,
   SIGN_OF_QUERY_MISSING,
   type AuthenticateDeps,
+  type SignedRequest,
 } from '../authenticate.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Merchant } from '../merchant-book.ts';
@@ -30,6 +31,7 @@ import {
 } from '../order-fields.ts';
 import type { Problem } from '../problem.ts';
 import type { LimitKind } from '../rate-limits.ts';
+import { answerInSpan, startRequestSpan } from '../trace-request.ts';
 import { queryOf, singleParameter } from './query.ts';
 
 /** Answers a request. Undefined: the client has disconnected. */
@@ -96,29 +98,44 @@ function createOrderRoute<Fields extends OrderFields>(deps: OrderRouteDeps, kind
   return async (request, exchange) => {
     const signed = await authenticatePost(deps, request, exchange, kind);
     if (signed === undefined || 'status' in signed) return signed;
-    const { merchant, nonce, data, document } = signed;
-    const { orderType } = kind;
-    const requestOf = (fields: Fields) => {
-      const hasHash = orderType === 'PAYOUT' && fields.orderId === null;
-      return {
-        merchant,
-        nonce,
-        orderType,
-        fields,
-        signedDataHash: hasHash ? canonicalDataHash(document) : null,
-      };
-    };
-    const rules = rulesFor(merchant, deps);
-    const fields = kind.read(data, rules);
-    if ('code' in fields) {
-      const asked = kind.read(data, otherVersion(rules));
-      if ('code' in asked) return rejectAndSpendNonce(deps, nonce, fields);
-      return createOnce(deps, requestOf(asked), () => Promise.resolve(fields));
-    }
-    if (fields.orderId !== null) exchange.orderId = fields.orderId;
-    const order = requestOf(fields);
-    return createOnce(deps, order, () => kind.create(deps, order));
+    const span = startRequestSpan(kind.endpoint, request, exchange);
+    return answerInSpan(span, exchange, () => createSigned(deps, kind, signed, exchange, span?.traceparent));
   };
+}
+
+async function createSigned<Fields extends OrderFields>(
+  deps: OrderRouteDeps,
+  kind: OrderKind<Fields>,
+  { merchant, nonce, data, document }: SignedRequest,
+  exchange: Exchange,
+  traceparent: string | undefined,
+): Promise<Answer> {
+  const { orderType } = kind;
+  const requestOf = (fields: Fields) => {
+    const hasHash = orderType === 'PAYOUT' && fields.orderId === null;
+    return {
+      merchant,
+      nonce,
+      orderType,
+      fields,
+      signedDataHash: hasHash ? canonicalDataHash(document) : null,
+      traceparent,
+    };
+  };
+  const rules = rulesFor(merchant, deps);
+  const fields = kind.read(data, rules);
+  if ('code' in fields) {
+    const asked = kind.read(data, otherVersion(rules));
+    if ('code' in asked) return rejectAndSpendNonce(deps, nonce, fields);
+    return createOnce(deps, requestOf(asked), () => Promise.resolve(fields));
+  }
+  if (fields.orderId !== null) exchange.orderId = fields.orderId;
+  const order = requestOf(fields);
+  return createOnce(deps, order, async () => {
+    const attempt = await kind.create(deps, order);
+    if ('result' in attempt && attempt.result.outcome === 'CREATED') exchange.orderPk = attempt.order.orderPk;
+    return attempt;
+  });
 }
 
 export function statusRoute(deps: OrderRouteDeps): Route {

@@ -27,6 +27,8 @@ export interface NewOrder {
   readonly returnUrl: string | null;
   readonly description: string | null;
   readonly signedDataHash: string | null;
+  /** W3C. Undefined while tracing is off. */
+  readonly traceparent?: string | undefined;
   readonly createdAt: Date;
   readonly expiresAt: Date;
 }

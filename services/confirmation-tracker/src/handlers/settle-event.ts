@@ -69,5 +69,10 @@ export function committed(
   outcomes: readonly OrderOutcome[],
 ): void {
   if (outcomes.some((outcome) => outcome.notifications.length > 0)) deps.wakeRelay();
-  for (const outcome of outcomes) deps.observe.orderSettled(outcome);
+  for (const outcome of outcomes) {
+    const { span } = outcome;
+    if (span === undefined) deps.observe.orderSettled(outcome);
+    else span.run(() => deps.observe.orderSettled(outcome));
+    span?.end();
+  }
 }

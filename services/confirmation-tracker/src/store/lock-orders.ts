@@ -59,6 +59,7 @@ interface LockedRow {
   late_callback_due_at: Date | null;
   unmatched_callback_at: Date | null;
   unmatched_callback_due_at: Date | null;
+  traceparent: string | null;
 }
 
 export interface LockOptions {
@@ -75,7 +76,7 @@ export async function lockOrders(
     select o.order_pk, o.merchant_id, o.order_id, o.uid, o.status, o.reason, o.chain, o.symbol, o.contract_address,
       o.decimals, o.display_decimals, o.amount, o.accepted_amount, o.detected_amount, o.actual_amount,
       o.confirmations_required, m.notify_reverted, m.notify_unmatched,
-      o.late_callback_at, o.late_callback_due_at, o.unmatched_callback_at, o.unmatched_callback_due_at,
+      o.late_callback_at, o.late_callback_due_at, o.unmatched_callback_at, o.unmatched_callback_due_at, o.traceparent,
       floor(extract(epoch from o.cutoff_at))::float8 as cutoff_seconds
     from orders o join merchant m on m.merchant_id = o.merchant_id
     where o.order_type = 'COLLECTION' and o.order_pk in (${selection.orderPks})
@@ -106,5 +107,6 @@ export async function lockOrders(
     owesLateCallback: row.late_callback_due_at !== null,
     unmatchedCallbackAt: row.unmatched_callback_at,
     owesUnmatchedCallback: row.unmatched_callback_due_at !== null,
+    traceparent: row.traceparent,
   }));
 }

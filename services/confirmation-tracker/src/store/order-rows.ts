@@ -6,6 +6,7 @@ import type { LedgerEntry } from '@opentill/domain/ledger';
 import type { BaseUnits } from '@opentill/domain/money';
 import type { CollectionState } from '@opentill/domain/settle-collection';
 import type { TransferBooking, UnmatchedReason } from '@opentill/domain/settle-transfer';
+import type { OrderSpan } from '@opentill/runtime/tracing';
 
 export interface SettledOrder {
   readonly orderPk: string;
@@ -13,11 +14,14 @@ export interface SettledOrder {
   readonly orderId: string;
   readonly chain: Chain;
   readonly status: OrderStatus;
+  /** W3C, from its creation. */
+  readonly traceparent: string | null;
 }
 
 export interface LockedOrder extends Omit<OrderToFormat, 'actualAmount'>, CollectionState {
   readonly orderPk: string;
   readonly merchantId: string;
+  readonly traceparent: string | null;
   /** The merchant has enabled ORDER_REVERTED. */
   readonly notifyReverted: boolean;
   readonly acceptedAmount: BaseUnits;
@@ -156,6 +160,8 @@ export interface OrderOutcome {
   readonly entries: readonly LedgerEntry[];
   /** For measuring latency. */
   readonly newestChangeAt: Date | null;
+  /** Its trace continues in its callbacks. */
+  readonly span?: OrderSpan | undefined;
 }
 
 /** Goes to a hot wallet, or is booked to one. */

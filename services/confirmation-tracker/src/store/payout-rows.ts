@@ -11,6 +11,7 @@ export type { PayoutMoney };
 export interface LockedPayout extends Omit<OrderToFormat, 'actualAmount' | 'status'>, PayoutOrderState {
   readonly orderPk: string;
   readonly merchantId: string;
+  readonly traceparent: string | null;
   readonly status: PayoutStatus;
   /** The merchant has enabled ORDER_REVERTED. */
   readonly notifyReverted: boolean;

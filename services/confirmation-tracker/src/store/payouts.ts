@@ -37,6 +37,7 @@ interface LockedRow {
   confirmations_required: number | null;
   notify_reverted: boolean;
   movement: MovementKind | null;
+  traceparent: string | null;
 }
 
 export async function lockPayouts(
@@ -47,7 +48,7 @@ export async function lockPayouts(
   const { rows } = await sql<LockedRow>`
     select o.order_pk, o.merchant_id, o.order_id, o.uid, o.status, o.reason, o.chain, o.symbol, o.contract_address,
       o.decimals, o.display_decimals, o.amount, o.actual_amount, o.confirmations_required, m.notify_reverted,
-      v.kind as movement
+      o.traceparent, v.kind as movement
     from orders o join merchant m on m.merchant_id = o.merchant_id left join movement v on v.order_pk = o.order_pk
     where o.order_type = 'PAYOUT' and o.order_pk in (${selection})
     order by o.order_pk
@@ -70,6 +71,7 @@ export async function lockPayouts(
     confirmationsRequired: row.confirmations_required,
     notifyReverted: row.notify_reverted,
     movement: row.movement,
+    traceparent: row.traceparent,
   }));
 }
 

@@ -20,12 +20,15 @@ export async function saveOutcomes(tx: Tx, deps: SaveDeps, outcomes: readonly Or
 }
 
 function changesOf(outcomes: readonly OrderOutcome[], at: SaveDeps): OutboxEvent[] {
-  const moves = outcomes.flatMap(({ order, notifications }) =>
+  const notified = outcomes.filter(({ notifications }) => notifications.length > 0);
+  const traceparent = notified.length === 1 ? notified[0]?.span?.traceparent : undefined;
+  const moves = notified.flatMap(({ order, notifications }) =>
     notifications.map(({ eventId }) => ({ orderPk: order.orderPk, eventId })),
   );
   const events = [];
   for (let i = 0; i < moves.length; i += MOVES_PER_EVENT) {
-    events.push(newEvent('order.changed', '_', { moves: moves.slice(i, i + MOVES_PER_EVENT) }, at));
+    const event = newEvent('order.changed', '_', { moves: moves.slice(i, i + MOVES_PER_EVENT) }, at);
+    events.push({ ...event, traceparent });
   }
   return events;
 }
@@ -37,6 +40,7 @@ function rowsOf(outcomes: readonly OrderOutcome[]): string {
       rows(outcome).map((row) => ({
         orderPk: outcome.order.orderPk,
         merchantId: outcome.order.merchantId,
+        traceparent: outcome.span?.traceparent,
         ...row,
       })),
     );
@@ -72,10 +76,10 @@ async function saveRows(
         "unmatchedCallbackAt" timestamptz, "unmatchedCallbackDueAt" timestamptz)
       where o.order_pk = r."orderPk"
     ), notified as (
-      insert into notification (event_id, merchant_id, subject_id, sequence, notify_type, data, occurred_at)
-      select r."eventId", r."merchantId", r."orderPk", r.sequence, r."notifyType", r.data, g.at
+      insert into notification (event_id, merchant_id, subject_id, sequence, notify_type, data, traceparent, occurred_at)
+      select r."eventId", r."merchantId", r."orderPk", r.sequence, r."notifyType", r.data, r.traceparent, g.at
       from given g, jsonb_to_recordset(g.rows -> 'notifications') as r ("eventId" uuid, "merchantId" text,
-        "orderPk" uuid, sequence integer, "notifyType" text, data text)
+        "orderPk" uuid, sequence integer, "notifyType" text, data text, traceparent text)
     ), settled as (
       insert into transfer_settlement (transfer_id, settled_version, order_pk, booked_amount, booked_symbol, bookings,
         credited, updated_at)

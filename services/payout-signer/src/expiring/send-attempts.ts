@@ -2,6 +2,7 @@ import type { TxHash } from '@opentill/chain/transfer';
 import { inFlight, mayLand, type OpenAttempt } from './store/attempt-facts.ts';
 import type { ExpiringView } from './store/attempt-store.ts';
 import type { ExpiringContext, ExpiringMemory, ExpiringTiming } from './pass-deps.ts';
+import { traceparentOf, tracePayouts } from '../wallet/trace-payouts.ts';
 
 export type Sendable = Pick<OpenAttempt, 'txHash' | 'orderPk' | 'validity'>;
 
@@ -50,17 +51,27 @@ export async function sendStored(context: ExpiringContext, chosen: readonly Send
     const raw = bytes.get(txHash);
     return raw === undefined ? [] : [{ txHash, orderPk, raw }];
   });
-  const outcomes = await sender.broadcast(signed, { signal });
-  const sent = signed.map(({ txHash, orderPk }, place) => {
-    return { txHash, orderPk, outcome: outcomes[place] ?? ('UNKNOWN' as const) };
-  });
-  // Also if recording fails: the next send records it.
-  const atMs = monotonicMs();
-  for (const { txHash } of sent) {
-    const times = (memory.sends.get(txHash)?.times ?? 0) + 1;
-    memory.sends.set(txHash, { times, atMs });
-  }
-  const sentFirst = await store.recordSent(lease, sent);
-  observe.sent(key, sent, sentFirst.length);
-  if (sentFirst.length > 0) context.onCommitted();
+  await tracePayouts(
+    context,
+    'send payout',
+    chosen.flatMap(({ orderPk }) => orderPk ?? []),
+    async (spans) => {
+      const outcomes = await sender.broadcast(signed, { signal });
+      const sent = signed.map(({ txHash, orderPk }, place) => {
+        const outcome = outcomes[place] ?? ('UNKNOWN' as const);
+        return { txHash, orderPk, outcome, traceparent: traceparentOf(spans, orderPk) };
+      });
+      // Also if recording fails: the next send records it.
+      const atMs = monotonicMs();
+      for (const { txHash } of sent) {
+        const times = (memory.sends.get(txHash)?.times ?? 0) + 1;
+        memory.sends.set(txHash, { times, atMs });
+      }
+      const sentFirst = await store.recordSent(lease, sent);
+      observe.sent(key, sent, sentFirst.length);
+      if (sentFirst.length > 0) context.onCommitted();
+      return sentFirst;
+    },
+    (sentFirst) => sentFirst,
+  );
 }

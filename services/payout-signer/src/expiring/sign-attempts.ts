@@ -13,6 +13,7 @@ import {
   stopsAll,
   type DuePayment,
 } from '../wallet/due-payouts.ts';
+import { tracePayouts } from '../wallet/trace-payouts.ts';
 import { tryRead } from '../wallet/try-read.ts';
 import { createAttemptBudget, type AttemptFunds } from './attempt-budget.ts';
 import { chooseExpiry, isBehind } from './choose-expiry.ts';
@@ -60,7 +61,13 @@ export async function signAttempts(
     await blockAllPayouts(context, payouts, 'CHAIN_BEHIND');
     return 0;
   }
-  const signed = await signAndSave(context, view, { ready, funds }, end);
+  const signed = await tracePayouts(
+    context,
+    'sign payout',
+    ready.map(({ payout }) => payout.orderPk),
+    () => signAndSave(context, view, { ready, funds }, end),
+    (payments) => payments.map(({ orderPk }) => orderPk),
+  );
   await sendStored(
     context,
     signed.map(({ orderPk, signed: { txHash, validity } }) => ({ orderPk, txHash, validity })),

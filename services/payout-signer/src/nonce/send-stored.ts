@@ -2,6 +2,7 @@ import type { TxHash } from '@opentill/chain/transfer';
 import { rememberSent } from './next-sends.ts';
 import type { PassContext } from './pass-deps.ts';
 import type { WalletView } from './store/payout-store.ts';
+import { traceparentOf, tracePayouts } from '../wallet/trace-payouts.ts';
 
 /** Reads the bytes from the database, so only committed ones are sent. Only receipts decide about outcomes. */
 export async function sendStored(
@@ -18,20 +19,30 @@ export async function sendStored(
     const raw = bytes.get(txHash);
     return raw === undefined ? [] : [{ txHash, orderPk, raw }];
   });
-  const outcomes = await sender.broadcast(signed, { signal });
-  const sent = signed.map(({ txHash, orderPk }, place) => ({
-    txHash,
-    orderPk,
-    outcome: outcomes[place] ?? 'UNKNOWN',
-  }));
-  // Also if recording fails: the next send records it.
-  rememberSent(
-    memory.sends,
-    sent.map(({ txHash }) => txHash),
-    monotonicMs(),
-    view.cursor?.seen.height ?? 0,
+  await tracePayouts(
+    context,
+    'send payout',
+    chosen.flatMap(({ orderPk }) => orderPk ?? []),
+    async (spans) => {
+      const outcomes = await sender.broadcast(signed, { signal });
+      const sent = signed.map(({ txHash, orderPk }, place) => ({
+        txHash,
+        orderPk,
+        outcome: outcomes[place] ?? 'UNKNOWN',
+        traceparent: traceparentOf(spans, orderPk),
+      }));
+      // Also if recording fails: the next send records it.
+      rememberSent(
+        memory.sends,
+        sent.map(({ txHash }) => txHash),
+        monotonicMs(),
+        view.cursor?.seen.height ?? 0,
+      );
+      const sentFirst = await store.recordSent(lease, sent);
+      observe.sent(key, sent, sentFirst.length);
+      if (sentFirst.length > 0) context.onCommitted();
+      return sentFirst;
+    },
+    (sentFirst) => sentFirst,
   );
-  const sentFirst = await store.recordSent(lease, sent);
-  observe.sent(key, sent, sentFirst.length);
-  if (sentFirst.length > 0) context.onCommitted();
 }

@@ -12,6 +12,7 @@ import {
 import type { BlockedPayout, SpentRow, UnsignedPayout } from '../payouts/payout-facts.ts';
 import { chooseRefused, recheckPolicy } from '../policy/recheck-policy.ts';
 import { isFeeWithinBounds } from '../policy/fee-bounds.ts';
+import { tracePayouts } from '../wallet/trace-payouts.ts';
 import type { NonceGate } from './open-gate.ts';
 import type { PassContext } from './pass-deps.ts';
 import type { SignedAttempt, WalletView } from './store/payout-store.ts';
@@ -50,7 +51,13 @@ export async function signPayouts(
   const prices = await context.sender.currentPrices({ signal: context.signal });
   const { ready, blocked } = await prepare(context, view, allowed, prices);
   await blockPayouts(context, blocked);
-  const signed = await signAndSave(context, view, gate, ready, prices);
+  const signed = await tracePayouts(
+    context,
+    'sign payout',
+    ready.map(({ payout }) => payout.orderPk),
+    () => signAndSave(context, view, gate, ready, prices),
+    (attempts) => attempts.flatMap(({ orderPk }) => orderPk ?? []),
+  );
   await sendStored(
     context,
     view,

@@ -211,11 +211,15 @@ export interface SentTransaction {
   readonly txHash: TxHash;
   readonly orderPk: string | null;
   readonly outcome: string;
+  /** W3C: the event of the first sending continues this trace. */
+  readonly traceparent?: string | undefined;
 }
 
 /** Each method with a lease asserts it first, in one transaction, and throws LEASE_LOST if another process holds it. */
 export interface WalletStore<Sent extends SentTransaction = SentTransaction> {
   spent(): Promise<readonly SpentRow[]>;
+  /** W3C `traceparent` of those orders that have one. */
+  tracesOf(orderPks: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** Also frees the nonces that the payouts hold. */
   saveObstacles(lease: Lease, obstacles: Authorisations['obstacles']): Promise<void>;
   /** Stored bytes, the only source of what is sent. */

@@ -40,11 +40,12 @@ export async function announcePayouts(
   { chain }: WalletKey,
   orderPks: readonly string[],
   deps: EventDeps,
+  traceparent?: string,
 ): Promise<void> {
   const events = [];
   for (let i = 0; i < orderPks.length; i += PAYOUTS_PER_EVENT) {
     const data = { orderPks: orderPks.slice(i, i + PAYOUTS_PER_EVENT) };
-    events.push(newEvent('payout.changed', familyOf(chain), data, deps));
+    events.push({ ...newEvent('payout.changed', familyOf(chain), data, deps), traceparent });
   }
   await appendToOutbox(tx, 'signer', events);
 }

@@ -171,6 +171,7 @@ export function createModelStore(
       });
     },
     spent: () => Promise.resolve([]),
+    tracesOf: () => Promise.resolve(new Map()),
     authorise: (lease, decide) => write('authorise', lease, () => common.authorise(decide([]))),
     saveObstacles: (lease, obstacles) => write('saveObstacles', lease, () => common.noteObstacles(obstacles)),
     saveSigned: (lease, payments) =>

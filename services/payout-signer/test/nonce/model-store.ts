@@ -148,6 +148,7 @@ export function createModelStore(tables: ModelTables, key: WalletKey, around: Ar
         return Object.values(taken).every((found) => found.length === 0) ? undefined : taken;
       }),
     spent: () => around('spent', () => []),
+    tracesOf: () => Promise.resolve(new Map()),
     authorise: (lease, firstNonce, decide) =>
       write('authorise', lease, () => {
         const moved = common.authorise(decide([]));

@@ -17,6 +17,8 @@ export interface ClaimedDelivery {
   readonly sequence: number;
   readonly notifyType: string;
   readonly dataText: string;
+  /** W3C. */
+  readonly traceparent: string | null;
   /** From 1, including all replays. */
   readonly attempt: number;
   /** Attempts before the last replay. The schedule counts from there. */
@@ -140,7 +142,7 @@ async function claimOnce(
       left join callback_endpoint e on e.merchant_id = c.merchant_id
     where d.event_id = c.event_id
     returning d.event_id as "eventId", d.merchant_id as "merchantId", d.subject_id as "subjectId", d.sequence,
-      n.notify_type as "notifyType", n.data as "dataText", d.attempts as attempt, d.schedule_base as "scheduleBase",
+      n.notify_type as "notifyType", n.data as "dataText", n.traceparent, d.attempts as attempt, d.schedule_base as "scheduleBase",
       m.callback_url as "callbackUrl", coalesce(e.generation, 0) as generation, c.is_open as "isProbe", c.was_lost as "wasLost",
       case when m.webhook_secret_switch_at <= now() then m.webhook_secret_next_sealed else m.webhook_secret_sealed end
         as "webhookSecretSealed",
