@@ -28,7 +28,12 @@ const REQUEST_TIMEOUT_MS = 60_000;
 const BUSY = 503;
 const ASK_AGAIN_MS = 100;
 
-export function createMerchantClient(apiUrl: string, token: string): MerchantClient {
+/** `extra` headers go with each POST. */
+export function createMerchantClient(
+  apiUrl: string,
+  token: string,
+  extra: Readonly<Record<string, string>> = {},
+): MerchantClient {
   const hmac = (message: string) => createHmac('sha256', token).update(message).digest('hex');
 
   async function read<Data>(response: Response): Promise<Answered<Data>> {
@@ -39,7 +44,7 @@ export function createMerchantClient(apiUrl: string, token: string): MerchantCli
     const data = JSON.stringify(fields);
     const timestamp = Math.floor(Date.now() / 1000);
     const body = `{"sign":"${hmac(data)}","timestamp":${timestamp},"nonce":"${randomUUID()}","data":${data}}`;
-    const headers = { 'content-type': 'application/json' };
+    const headers = { 'content-type': 'application/json', ...extra };
     const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS);
     return read(await fetch(`${apiUrl}/v1/order/${path}`, { method: 'POST', headers, body, signal }));
   }
