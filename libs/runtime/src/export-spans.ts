@@ -57,11 +57,19 @@ export interface Recording {
   readonly processor: SpanProcessor;
 }
 
-/** Context manager and propagator are shared by the services of a process. */
-export function recordSpans(recording: Recording): () => Promise<void> {
-  const { service, instanceId, sampleRatio, processor } = recording;
+let arePartsShared = false;
+
+/** Services of a process share context manager and propagator. The API accepts them only once. */
+function shareParts(): void {
+  if (arePartsShared) return;
+  arePartsShared = true;
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
   propagation.setGlobalPropagator(new W3CTraceContextPropagator());
+}
+
+export function recordSpans(recording: Recording): () => Promise<void> {
+  const { service, instanceId, sampleRatio, processor } = recording;
+  shareParts();
   const provider = new TracerProvider({
     resource: resourceFromAttributes({
       'service.namespace': 'opentill',

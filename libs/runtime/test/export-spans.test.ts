@@ -31,11 +31,11 @@ async function startCollector(received: Received[]): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-function start(endpoint: string, lines: [string, LogFields?][], headers?: string) {
+function start(endpoint: string, lines: [string, LogFields?][], headers?: string, service = 'api') {
   const write = (...line: [string, LogFields?]) => void lines.push(line);
   const logger = { info: write, warn: write } as unknown as Logger;
   const settings = { endpoint, headers, sampleRatio: 1 };
-  return startTracing({ service: 'api', instanceId: 'one', settings, logger });
+  return startTracing({ service, instanceId: 'one', settings, logger });
 }
 
 test('sends the last spans to the collector when the service stops', async () => {
@@ -50,6 +50,19 @@ test('sends the last spans to the collector when the service stops', async () =>
     headers: { 'content-type': 'application/json', 'x-key': 'a b', 'x-tenant': 't1' },
   });
   expect(received[0]?.body).toContain('createCollection');
+});
+
+test('exports the spans of two services in one process without a warning', async () => {
+  const received: Received[] = [];
+  const endpoint = await startCollector(received);
+  const lines: [string, LogFields?][] = [];
+  const stops = [await start(endpoint, lines), await start(endpoint, lines, undefined, 'ops')];
+  for (const service of ['api', 'ops']) startTrace(service, 'work', { parent: undefined })?.end();
+  for (const stop of stops) await stop();
+  expect(lines.map(([message]) => message)).toEqual(['traces on', 'traces on']);
+  expect(received.map(({ body }) => /"service.name","value":{"stringValue":"(\w+)"/.exec(body)?.[1])).toEqual(
+    ['api', 'ops'],
+  );
 });
 
 test('stops in time and warns once while the collector cannot be reached', async () => {
