@@ -119,11 +119,30 @@ export function signedCollection(orderId: string, chain: DevnetChain): string {
 
 /** Creates orders without sending their first callback, which belongs to creation. Call liftLimits first. */
 export async function createOrders(
-  { gateway, database, callbackUrl }: BenchGateway,
+  bench: BenchGateway,
   count: number,
   chain: DevnetChain,
 ): Promise<BenchOrder[]> {
+  const { database, callbackUrl } = bench;
   await database.query('update merchant set callback_url = null');
+  const orders = await createOrdersWithCallbacks(bench, count, chain);
+  await until('every notification is settled', async () => {
+    const { rows } = await database.query<{ waits: boolean }>(
+      `select exists (select from notification n where not exists (
+         select from delivery d where d.event_id = n.event_id and d.state <> 'PENDING')) as waits`,
+    );
+    return rows[0]?.waits === false;
+  });
+  await database.query('update merchant set callback_url = $1', [callbackUrl]);
+  return orders;
+}
+
+/** Returns when they are created; their first callbacks may still be on their way. */
+export async function createOrdersWithCallbacks(
+  { gateway }: Pick<BenchGateway, 'gateway'>,
+  count: number,
+  chain: DevnetChain,
+): Promise<BenchOrder[]> {
   const run = randomBytes(4).toString('hex');
   const orders: BenchOrder[] = [];
   let next = 0;
@@ -136,14 +155,6 @@ export async function createOrders(
     }
   };
   await Promise.all(Array.from({ length: CONNECTIONS }, createNext));
-  await until('every notification is settled', async () => {
-    const { rows } = await database.query<{ waits: boolean }>(
-      `select exists (select from notification n where not exists (
-         select from delivery d where d.event_id = n.event_id and d.state <> 'PENDING')) as waits`,
-    );
-    return rows[0]?.waits === false;
-  });
-  await database.query('update merchant set callback_url = $1', [callbackUrl]);
   return orders;
 }
 

@@ -2,6 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { cpus, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { capacity } from './benchmarks/capacity.ts';
 import { catchUp, scannerMemory } from './benchmarks/catch-up.ts';
 import { creation } from './benchmarks/creation.ts';
 import { dust } from './benchmarks/dust.ts';
@@ -31,6 +32,7 @@ const BENCHMARKS: Readonly<Record<string, readonly [what: string, measure: Bench
   'rpc-cost-tron': ['the same of TRON', rpcCost(tron)],
   memory: ['memory of the gateway in two processes, and in one per service', memory],
   'memory-tron': ['the most memory of a scanner of TRON that catches up', scannerMemory(tron)],
+  capacity: ['costs of an order, and the tables of docs/architecture/capacity.md', capacity],
   dust: ['one more transfer to an order that has up to 100,000', dust],
 };
 const HELP = `npm run bench [-- <name>... [options]], without a name all of them:

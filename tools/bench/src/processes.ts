@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { sleep } from './wait.ts';
 
 /** Linux counts processor time in ticks of 10 ms. */
@@ -26,9 +26,34 @@ function megabytesIn(file: string, line: RegExp): number {
 }
 
 export function processorMs(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * MS_PER_TICK;
+  const fields = statFields(pid);
+  return fields === undefined ? 0 : ticksMs(fields, [11, 12]);
+}
+
+/** Processor time of a process with its children, running and ended. */
+export function familyMs(pid: number): number {
+  const children = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => {
+      const fields = statFields(Number(name));
+      return fields !== undefined && Number(fields[1]) === pid ? ticksMs(fields, [11, 12]) : [];
+    });
+  const own = statFields(pid);
+  return (own === undefined ? 0 : ticksMs(own, [11, 12, 13, 14])) + children.reduce((sum, ms) => sum + ms, 0);
+}
+
+/** Undefined when the process has ended. */
+function statFields(pid: number): readonly string[] | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  } catch {
+    return undefined;
+  }
+}
+
+function ticksMs(fields: readonly string[], places: readonly number[]): number {
+  return places.reduce((sum, place) => sum + Number(fields[place]), 0) * MS_PER_TICK;
 }
 
 /** Processor time of the main thread, with nanosecond resolution. */

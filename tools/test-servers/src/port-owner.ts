@@ -28,7 +28,7 @@ export async function requireFreePorts(
 }
 
 /** Undefined if the process is not visible (another user's, or no /proc). */
-function findPortOwner(port: number): { pid: number; command: string } | undefined {
+export function findPortOwner(port: number): { pid: number; command: string } | undefined {
   const inodes = new Set(
     ['tcp', 'tcp6'].flatMap((table) => listeningInodes(readText(`/proc/net/${table}`), port)),
   );

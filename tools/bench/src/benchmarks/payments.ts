@@ -1,5 +1,11 @@
 import type { BenchFamily, PayingDevnet } from '../families/family.ts';
-import { createOrders, liftLimits, withBenchGateway, type BenchGateway } from '../gateway.ts';
+import {
+  createOrders,
+  liftLimits,
+  withBenchGateway,
+  type BenchGateway,
+  type BenchOrder,
+} from '../gateway.ts';
 import type { Benchmark, Table } from '../report.ts';
 import { quantile } from '../statistics.ts';
 import { sleep } from '../wait.ts';
@@ -67,8 +73,18 @@ export async function runLoad(
   seconds: number,
 ): Promise<LoadFigures> {
   const orders = await createOrders(bench, rate * seconds, chain);
-  const { arrivals } = bench;
-  arrivals.length = 0;
+  bench.arrivals.length = 0;
+  return payOrders(bench, devnet, orders, rate);
+}
+
+/** A block with `rate` payments every second, then empty blocks until all are credited. */
+export async function payOrders(
+  { arrivals }: Pick<BenchGateway, 'arrivals'>,
+  devnet: PayingDevnet,
+  orders: readonly BenchOrder[],
+  rate: number,
+): Promise<LoadFigures> {
+  const seconds = Math.ceil(orders.length / rate);
   const visibleAtMs = new Map<number, number>();
   const successes = (): number => arrivals.filter(({ notifyType }) => notifyType === 'ORDER_SUCCESS').length;
   const startedAt = performance.now();
