@@ -122,7 +122,12 @@ test('Prometheus scrapes the health port of every service', () => {
   const npmStart = [...text('npm-start.yml').matchAll(/- 127\.0\.0\.1:(\d+) # (.+)/g)];
   expect(new Map(npmStart.map(([, port, name]) => [name, Number(port)]))).toEqual(portOf);
   const compose = [...text('compose.yml').matchAll(/names: \[([\w-]+)\], type: A, port: (\d+)/g)];
-  expect(new Map(compose.map(([, name, port]) => [name, Number(port)]))).toEqual(portOf);
+  const portInImages = Number(
+    /HEALTH_PORT=(\d+)/.exec(readFileSync(join(ROOT, 'deploy/Dockerfile'), 'utf8'))?.[1],
+  );
+  expect(new Map(compose.map(([, name, port]) => [name, Number(port)]))).toEqual(
+    new Map([...portOf.keys()].map((name) => [name, portInImages])),
+  );
 });
 
 test('the overlay adds only networks of Prometheus, and one of its own for the signer', () => {
