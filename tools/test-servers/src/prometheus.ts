@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { unpackDebianPackages } from './debian-packages.ts';
+import { startProcessGroup } from './process-group.ts';
 
 export interface PrometheusBinaries {
   readonly prometheus: string;
@@ -25,4 +26,44 @@ export async function findOrUnpackPrometheus(
 
 function binariesIn(folder: string): PrometheusBinaries {
   return { prometheus: join(folder, 'prometheus'), promtool: join(folder, 'promtool') };
+}
+
+export interface PrometheusServer {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+export interface PrometheusOptions {
+  /** Receives data and log. */
+  readonly dir: string;
+  readonly configFile: string;
+  readonly port: number;
+}
+
+const START_DEADLINE_MS = 90_000;
+const STOP_DEADLINE_MS = 5_000;
+
+export async function startPrometheus({
+  dir,
+  configFile,
+  port,
+}: PrometheusOptions): Promise<PrometheusServer> {
+  const { prometheus } = await findOrUnpackPrometheus();
+  const url = `http://127.0.0.1:${port}`;
+  const server = await startProcessGroup(
+    {
+      name: 'Prometheus',
+      command: prometheus,
+      args: [
+        `--config.file=${configFile}`,
+        `--storage.tsdb.path=${join(dir, 'data')}`,
+        `--web.listen-address=127.0.0.1:${port}`,
+      ],
+      env: { PATH: process.env['PATH'] },
+      logFile: join(dir, 'prometheus.log'),
+      stopDeadlineMs: STOP_DEADLINE_MS,
+    },
+    { isReady: async () => (await fetch(`${url}/-/ready`)).ok, deadlineMs: START_DEADLINE_MS },
+  );
+  return { url, stop: () => server.stop() };
 }
