@@ -125,6 +125,7 @@ export const NOT_RUN: readonly NotRun[] = [
     'docker compose run --rm cli',
     'docker compose up -d --build',
   ),
+  ...notRun('deploy/guides/operations.md', 'needs a published release', 'cosign verify'),
   ...notRun(
     'deploy/guides/operations.md',
     'service.test.ts of libs/runtime sends the signal to a process',
