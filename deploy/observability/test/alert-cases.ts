@@ -258,10 +258,10 @@ export const ALERT_CASES: readonly AlertCase[] = [
   },
   {
     alert: 'OpentillPayoutsWaiting',
-    series: { [ofEth('opentill_signer_payouts_unsigned_count')]: '0 2x40' },
-    at: '32m',
+    series: { [ofEth('opentill_signer_payout_oldest_unsigned_seconds')]: '0 1801x5' },
+    at: '1m',
     labels: { chain: 'ETH' },
-    silent: { [ofEth('opentill_signer_payouts_unsigned_count')]: '0 2x20 0 3x20 0 1x20' },
+    silent: { [ofEth('opentill_signer_payout_oldest_unsigned_seconds')]: '1800x40' },
   },
   {
     alert: 'OpentillSignerStepsFailing',
@@ -376,10 +376,10 @@ export const ALERT_CASES: readonly AlertCase[] = [
   },
   {
     alert: 'OpentillDatabaseCallersWait',
-    series: { 'opentill_database_callers_waiting_count{service="api", instance="a"}': '0 4x9' },
-    at: '7m',
+    series: { 'opentill_database_callers_waiting_count{service="api", instance="a"}': '0 9x15' },
+    at: '14m',
     labels: { service: 'api' },
-    silent: { 'opentill_database_callers_waiting_count{service="api"}': '4x3 0 4x3 0x3' },
+    silent: { 'opentill_database_callers_waiting_count{service="api"}': '0 40 0x5 5x15' },
   },
   {
     alert: 'OpentillDatabaseTransactionIds',

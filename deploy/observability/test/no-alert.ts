@@ -22,6 +22,7 @@ export const NO_ALERT: Readonly<Record<string, readonly string[]>> = {
     'opentill_signer_payout_transactions_signed_total',
     'opentill_signer_payouts_authorised_total',
     'opentill_signer_payouts_in_flight_count',
+    'opentill_signer_payouts_unsigned_count',
     'opentill_signer_payouts_sent_total',
     'opentill_signer_sweeps_open_count',
     'opentill_signer_sweeps_planned_total',
@@ -63,7 +64,7 @@ export const NO_ALERT: Readonly<Record<string, readonly string[]>> = {
     'opentill_database_connections_count', // callers that wait
     'opentill_outbox_failures_total', // lag of the outbox
     'opentill_outbox_waiting_count', // lag of the outbox
-    'opentill_signer_payouts_hindered_total', // unsigned payouts
+    'opentill_signer_payouts_hindered_total', // oldest unsigned payout
     'opentill_tracker_database_size_bytes', // the disk's own alert
     'opentill_tracker_fates_swept_total', // oldest unsettled outcome
     'opentill_tracker_incidents_total', // open incidents

@@ -38,6 +38,7 @@ import { startDepositDrivers, type DepositDrivers } from './wallet/drive-deposit
 import type { Driver, WalletParts } from './wallet/drive-wallet.ts';
 import { openDrivenChains, type DrivenChains } from './wallet/driven-chain.ts';
 import { startMarkingUnpayable } from './wallet/mark-unpayable.ts';
+import { observeWaiting } from './wallet/observe-waiting.ts';
 import { createClockReader } from './wallet/watch-clocks.ts';
 
 export interface SignerDeps {
@@ -143,7 +144,9 @@ function startWork(deps: SignerDeps): Work {
   };
   const planners = startPlanners({ ...deps, timing, observe, onMovement });
   const marking = startMarking(deps, timing, observe);
-  const figures = startWatchingSweeps({ ...deps, chains: deps.networks.map(({ network }) => network.chain) });
+  const chains = deps.networks.map(({ network }) => network.chain);
+  observeWaiting(metrics, db, chains);
+  const figures = startWatchingSweeps({ ...deps, chains });
   const families = [...deps.networks, ...(deps.unpayable ?? [])].map(({ network }) => network.family);
   const check = startCheckingDeposits({
     db,

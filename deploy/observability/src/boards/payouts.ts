@@ -15,6 +15,7 @@ export const payouts: Board = {
       title: 'Payouts',
       panels: [
         last('Wait to be authorised or signed', 'opentill_signer_payouts_unsigned_count'),
+        last('Age of the oldest that waits', 'opentill_signer_payout_oldest_unsigned_seconds', 's'),
         last('In flight', 'opentill_signer_payouts_in_flight_count'),
         last('Age of the oldest in flight', 'opentill_signer_payout_oldest_in_flight_seconds', 's'),
         rate('Authorised', of('opentill_signer_payouts_authorised_total'), 'chain'),
