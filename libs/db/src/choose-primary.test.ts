@@ -9,7 +9,6 @@ const URLS = [A, B];
 const server = (change: Partial<ServerState> = {}): ServerState => ({
   writable: true,
   startedAt: '2026-01-01',
-  synchronous: false,
   systemId: '77',
   timeline: 3,
   ...change,

@@ -101,9 +101,10 @@ export function breaksConnection(error: unknown): boolean {
   return (error as PgFields).severity === 'FATAL' || sqlState.startsWith('08');
 }
 
-/** All connections were in use for the time limit: the server need not be lost. */
-export function isPoolExhausted(error: unknown): boolean {
-  return error instanceof Error && error.message === 'timeout exceeded when trying to connect';
+/** All connections of the pool or of the server (53300) are in use: the server is not lost. */
+export function isOutOfConnections(error: unknown): boolean {
+  const isPoolFull = error instanceof Error && error.message === 'timeout exceeded when trying to connect';
+  return isPoolFull || sqlStateOf(error) === '53300';
 }
 
 /** False if the database rejected a statement. */

@@ -8,7 +8,7 @@ import {
 } from 'kysely';
 import pg from 'pg';
 import { guardClient } from './guard-client.ts';
-import { isDatabaseUnavailable, isPoolExhausted, translateDatabaseError } from './database-error.ts';
+import { isDatabaseUnavailable, isOutOfConnections, translateDatabaseError } from './database-error.ts';
 import { keepPrimary, type PrimaryKeeper, type PrimaryNews } from './primary-keeper.ts';
 import { createStatementNames, UNPREPARED, type StatementNames } from './statement-names.ts';
 import type { Tables } from './tables.ts';
@@ -135,7 +135,8 @@ function guardPool(pool: pg.Pool, primary: PrimaryKeeper, names: StatementNames)
       return await pool.connect();
     } catch (error) {
       const translated = translateDatabaseError(error);
-      if (isPoolExhausted(error) || primary.isAlone || !isDatabaseUnavailable(translated)) throw translated;
+      if (isOutOfConnections(error) || primary.isAlone || !isDatabaseUnavailable(translated))
+        throw translated;
       primary.lost();
       if (triesLeft === 0) throw translated;
     }

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { hostOf, urlPerHost } from '@opentill/contracts/server-url';
+import { GatewayError } from '@opentill/domain/gateway-error';
 import { translateDatabaseError } from './database-error.ts';
 import {
   createServerHistory,
@@ -20,7 +21,7 @@ export interface FindOptions {
 }
 
 /** The last answer of each host. */
-export type Answers = ReadonlyMap<string, ServerState | Error>;
+type Answers = ReadonlyMap<string, ServerState | Error>;
 
 export interface Primary {
   readonly url: string;
@@ -121,19 +122,26 @@ export function choosePrimary(urls: readonly string[], answers: Answers, history
       lastError(answers),
     );
   }
-  const others = usable.filter(({ state }) => state.startedAt !== best.state.startedAt);
-  for (const { url, state } of others) {
+  for (const { url, state } of usable) {
+    if (state.startedAt === best.state.startedAt) continue;
+    const both = `${hostOf(best.url)} and ${hostOf(url)}`;
     if (state.systemId !== best.state.systemId)
-      throw unavailable(
-        `${hostOf(best.url)} and ${hostOf(url)} belong to different database clusters: correct the list`,
-      );
+      throw conflict(`${both} belong to different database clusters: correct the list`);
     if (state.timeline === best.state.timeline)
-      throw unavailable(
-        `${hostOf(best.url)} and ${hostOf(url)} both accept writes on timeline ${state.timeline}: stop the one that should not`,
+      throw conflict(
+        `${both} both accept writes on timeline ${state.timeline}: stop the one that should not`,
       );
     conflicts.push(`${hostOf(url)}: it is an old primary (timeline ${state.timeline}); stop it`);
   }
   return { ...best, conflicts };
+}
+
+const CONFLICT = { conflict: 'two primaries' };
+const conflict = (message: string) => unavailable(message, undefined, CONFLICT);
+
+/** Two hosts accept writes, and none is known to be the newer one. */
+export function isPrimaryConflict(error: unknown): boolean {
+  return error instanceof GatewayError && error.context['conflict'] === CONFLICT.conflict;
 }
 
 /** 28: wrong password or pg_hba.conf; 3D000: no such database. */

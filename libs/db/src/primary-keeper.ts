@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { hostOf, urlPerHost } from '@opentill/contracts/server-url';
-import { findPrimary, type Primary } from './find-primary.ts';
+import { findPrimary, isPrimaryConflict, type Primary } from './find-primary.ts';
 import { createServerHistory, readServerState, unavailable } from './server-state.ts';
 
 export interface PrimaryNews {
@@ -33,9 +33,6 @@ export interface PrimaryKeeper {
   verify(client: pg.ClientBase): Promise<void>;
   /** True if the session's server is of an older timeline than the newest. */
   isSuperseded(client: pg.ClientBase): boolean;
-  /** A commit of this server waits for a standby. */
-  isSynchronous(): boolean;
-  foundSynchronous(): void;
   stop(): void;
 }
 
@@ -46,7 +43,6 @@ export function keepPrimary(options: PrimaryKeeperOptions): PrimaryKeeper {
   const timelines = new WeakMap<pg.ClientBase, number | undefined>();
   let known: string | undefined = urls.length === 1 ? options.url : undefined;
   let reported = '';
-  let synchronous = false;
   let searching: Promise<string> | undefined;
   let watch: NodeJS.Timeout | undefined;
 
@@ -64,9 +60,6 @@ export function keepPrimary(options: PrimaryKeeperOptions): PrimaryKeeper {
       report(primary);
       known = primary.url;
       return known;
-    } catch (error) {
-      known = undefined;
-      throw error;
     } finally {
       searching = undefined;
     }
@@ -75,8 +68,11 @@ export function keepPrimary(options: PrimaryKeeperOptions): PrimaryKeeper {
   if (urls.length > 1) {
     watch = setInterval(
       () => {
-        // A failure leaves `known` unset, so that the next connection reports the reason.
-        if (known !== undefined) (searching ??= search()).catch(() => undefined);
+        if (known === undefined) return;
+        (searching ??= search()).catch((error: unknown) => {
+          // The next connection reports it. Otherwise the known primary may be only busy.
+          if (isPrimaryConflict(error)) known = undefined;
+        });
       },
       options.watchMs * (0.75 + Math.random() / 2),
     );
@@ -95,15 +91,12 @@ export function keepPrimary(options: PrimaryKeeperOptions): PrimaryKeeper {
       if (refusal !== undefined) throw unavailable(`the database server is refused: ${refusal}`);
       const isNew = history.record(state);
       timelines.set(client, state.timeline);
-      synchronous = state.synchronous;
       if (isNew) options.onNewTimeline();
     },
     isSuperseded(client) {
       const timeline = timelines.get(client);
       return timeline !== undefined && history.timeline !== undefined && timeline < history.timeline;
     },
-    isSynchronous: () => synchronous,
-    foundSynchronous: () => void (synchronous = true),
     stop: () => clearInterval(watch),
   };
 }

@@ -7,8 +7,6 @@ export interface ServerState {
   readonly writable: boolean;
   /** Distinguishes two servers from two ways to one server, for example two poolers. */
   readonly startedAt: string;
-  /** A commit waits for a standby. */
-  readonly synchronous: boolean;
   /** The same for a primary and its standbys. Undefined where the provider hides it. */
   readonly systemId: string | undefined;
   /** Grows with each promotion. Undefined on a standby, or where the provider hides it. */
@@ -17,9 +15,7 @@ export interface ServerState {
 
 const STATE = `
   select current_setting('transaction_read_only') = 'off' and not pg_is_in_recovery() as writable,
-    pg_postmaster_start_time()::text as "startedAt",
-    current_setting('synchronous_standby_names') <> ''
-      and current_setting('synchronous_commit') not in ('off', 'local') as synchronous`;
+    pg_postmaster_start_time()::text as "startedAt"`;
 /** The control file still has the old timeline right after a promotion; a WAL file's name has the new one. */
 const HISTORY = `
   select (select system_identifier::text from pg_control_system()) as "systemId",
@@ -80,6 +76,14 @@ export function createServerHistory(): ServerHistory {
   };
 }
 
-export function unavailable(message: string, cause?: unknown): GatewayError<DatabaseErrorCode> {
-  return new GatewayError<DatabaseErrorCode>('DATABASE_UNAVAILABLE', message, { retryable: true, cause });
+export function unavailable(
+  message: string,
+  cause?: unknown,
+  context: Readonly<Record<string, unknown>> = {},
+): GatewayError<DatabaseErrorCode> {
+  return new GatewayError<DatabaseErrorCode>('DATABASE_UNAVAILABLE', message, {
+    retryable: true,
+    context,
+    cause,
+  });
 }

@@ -5,7 +5,7 @@ export interface StatementNames {
   renew(): void;
 }
 
-export const CONTROL_STATEMENT = /^(begin|start|commit|rollback|savepoint|release)\b/i;
+const CONTROL_STATEMENT = /^(begin|start|commit|rollback|savepoint|release)\b/i;
 /** More texts are not prepared: ever-changing statements gain no time by it. */
 const PREPARED_TEXTS_MAX = 200;
 
