@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chownSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { findFreePort } from './free-port.ts';
 import { acceptsTcp, answersAmqp } from './probe-server.ts';
@@ -16,8 +16,21 @@ export interface RabbitMqOptions {
   readonly port: number;
   /** Port on 127.0.0.1 for the management plugin's HTTP API, which adds about a second to the start. */
   readonly managementPort?: number;
+  /** Makes it a node of a cluster, whose nodes start at the same time. */
+  readonly cluster?: ClusterMembership;
   readonly say?: (line: string) => void;
   readonly signal?: AbortSignal | undefined;
+}
+
+export interface ClusterMembership {
+  /** Without host. */
+  readonly name: string;
+  /** All nodes of the cluster. */
+  readonly names: readonly string[];
+  readonly cookie: string;
+  /** Knows the ports of the nodes. Its owner stops it. */
+  readonly portMapperPort: number;
+  readonly distributionPort: number;
 }
 
 export interface RabbitMqServer {
@@ -38,6 +51,8 @@ export interface RabbitMqServer {
 }
 
 const START_DEADLINE_MS = 90_000;
+/** Nodes that form a cluster wait for each other, one after another. */
+const CLUSTER_START_DEADLINE_MS = 300_000;
 const EPMD_DEADLINE_MS = 60_000;
 /** The stop takes a second, or five with an open connection to the HTTP API. Queues survive the kill. */
 const STOP_DEADLINE_MS = 4_000;
@@ -50,12 +65,13 @@ export async function startRabbitMq(options: RabbitMqOptions): Promise<RabbitMqS
   const user = chooseServiceUser(['rabbitmq', 'nobody']);
   makeUserDirectory(options.dir, user);
   const env = await writeConfiguration(options, binaries);
-  const epmd = await startEpmd(binaries, options.dir, env, user);
+  if (options.cluster !== undefined) writeCookie(options.dir, options.cluster.cookie, user);
+  const epmd = options.cluster === undefined ? await startEpmd(binaries, options.dir, env, user) : undefined;
   try {
     const node = await startNode(binaries, options, env, user);
     const stop = async (mode: RabbitMqStopMode = 'graceful'): Promise<void> => {
       await node.stop(mode === 'kill' ? { signal: 'SIGKILL' } : {});
-      await epmd.stop();
+      await epmd?.stop();
     };
     return {
       url: `amqp://guest:guest@127.0.0.1:${options.port}`,
@@ -72,7 +88,7 @@ export async function startRabbitMq(options: RabbitMqOptions): Promise<RabbitMqS
       stop,
     };
   } catch (error) {
-    await epmd.stop();
+    await epmd?.stop();
     throw error;
   }
 }
@@ -82,7 +98,7 @@ async function writeConfiguration(
   options: RabbitMqOptions,
   binaries: RabbitMqBinaries,
 ): Promise<Record<string, string>> {
-  const { dir, port, managementPort } = options;
+  const { dir, port, managementPort, cluster } = options;
   const configFile = join(dir, 'rabbitmq.conf');
   const pluginsFile = join(dir, 'enabled_plugins');
   const management =
@@ -94,7 +110,8 @@ async function writeConfiguration(
           'management_agent.disable_metrics_collector = true', // only its HTTP API is needed
         ];
   const listener = `listeners.tcp.1 = 127.0.0.1:${port}`;
-  const lines = [listener, 'loopback_users = none', 'log.console = true', 'log.file = false', ...management];
+  const common = [listener, 'loopback_users = none', 'log.console = true', 'log.file = false'];
+  const lines = [...common, ...management, ...(cluster === undefined ? [] : clusterLines(cluster))];
   writeFileSync(configFile, `${lines.join('\n')}\n`, { mode: 0o644 });
   writeFileSync(pluginsFile, managementPort === undefined ? '[].\n' : '[rabbitmq_management].\n', {
     mode: 0o644,
@@ -105,9 +122,9 @@ async function writeConfiguration(
     HOME: dir, // Erlang stores its cookie there
     LANG: 'C.UTF-8',
     ERL_EPMD_ADDRESS: '127.0.0.1',
-    ERL_EPMD_PORT: `${await findFreePort()}`,
-    RABBITMQ_NODENAME: `opentill-${createHash('sha256').update(dir).digest('hex').slice(0, 12)}@localhost`,
-    RABBITMQ_DIST_PORT: `${await findFreePort()}`,
+    ERL_EPMD_PORT: `${cluster?.portMapperPort ?? (await findFreePort())}`,
+    RABBITMQ_NODENAME: `${cluster?.name ?? ownName(dir)}@localhost`,
+    RABBITMQ_DIST_PORT: `${cluster?.distributionPort ?? (await findFreePort())}`,
     RABBITMQ_CONF_ENV_FILE: '/dev/null', // ignores /etc/rabbitmq/rabbitmq-env.conf
     RABBITMQ_CONFIG_FILE: configFile,
     RABBITMQ_ENABLED_PLUGINS_FILE: pluginsFile,
@@ -115,6 +132,27 @@ async function writeConfiguration(
     RABBITMQ_LOG_BASE: join(dir, 'log'),
     RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: '-kernel inet_dist_use_interface {127,0,0,1}',
   };
+}
+
+function ownName(dir: string): string {
+  return `opentill-${createHash('sha256').update(dir).digest('hex').slice(0, 12)}`;
+}
+
+/** `pause_minority` is what an operator of three nodes sets: the smaller side of a partition stops serving clients. */
+function clusterLines({ names }: ClusterMembership): string[] {
+  return [
+    'cluster_partition_handling = pause_minority',
+    'cluster_formation.peer_discovery_backend = classic_config',
+    ...names.map((name, place) => `cluster_formation.classic_config.nodes.${place + 1} = ${name}@localhost`),
+  ];
+}
+
+/** Erlang requires that only the owner can read it. */
+function writeCookie(dir: string, cookie: string, user: ServiceUser | undefined): void {
+  const file = join(dir, '.erlang.cookie');
+  rmSync(file, { force: true });
+  writeFileSync(file, cookie, { mode: 0o400 });
+  if (user !== undefined) chownSync(file, user.uid, user.gid);
 }
 
 async function startEpmd(
@@ -162,7 +200,7 @@ async function startNode(
       isReady: async () =>
         readFileSync(logFile).subarray(earlierLogBytes).includes(STARTED) &&
         (await answersAmqp(options.port)),
-      deadlineMs: START_DEADLINE_MS,
+      deadlineMs: options.cluster === undefined ? START_DEADLINE_MS : CLUSTER_START_DEADLINE_MS,
       signal: options.signal,
     },
   );

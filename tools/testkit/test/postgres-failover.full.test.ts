@@ -1,0 +1,352 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { sql } from 'kysely';
+import pg from 'pg';
+import { openDatabase, type Database, type DatabaseOptions } from '@opentill/db/database';
+import { handleOnce } from '@opentill/db/inbox';
+import { assertLease, keepLease } from '@opentill/db/lease';
+import { migrate } from '@opentill/db/migrate';
+import type { PrimaryNews } from '@opentill/db/primary-keeper';
+import { roleUrl } from '@opentill/db/roles';
+import { newId } from '@opentill/runtime/ids';
+import { findFreePort } from '@opentill/test-servers/free-port';
+import { startPostgresPair, type PostgresPair } from '@opentill/test-servers/postgres-standby';
+import { scratchParent } from '@opentill/test-servers/scratch-directory';
+import { signalDescendants } from '@opentill/test-servers/signal-descendants';
+import { startTcpProxy, type TcpProxy } from '../src/tcp-proxy.ts';
+import { waitUntil } from '../src/wait-until.ts';
+
+/*
+ * Two Postgres servers, one a streaming standby, and writers that use the services' settings. The test is the cluster
+ * manager: it promotes the standby. Each test prints its recovery time.
+ */
+
+/** Starts, copies and fails over servers, on a machine that may be busy. */
+vi.setConfig({ testTimeout: 900_000, hookTimeout: 900_000 });
+
+const WRITERS = 8;
+const SCHEMA = 'tracker';
+
+interface World {
+  readonly pair: PostgresPair;
+  readonly replication: TcpProxy;
+  /** Lists both servers. */
+  readonly url: string;
+  readonly news: PrimaryNews[];
+  open(options?: Partial<DatabaseOptions>): Database;
+  /** A superuser's session on one server, whatever its state. */
+  query<Row extends pg.QueryResultRow>(server: 'primary' | 'standby', text: string): Promise<Row[]>;
+  promote(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+let world: World | undefined;
+afterEach(async () => {
+  await world?.stop();
+  world = undefined;
+});
+
+async function createWorld(synchronous: boolean): Promise<World> {
+  const dir = mkdtempSync(join(scratchParent(), 'opentill-failover-'));
+  chmodSync(dir, 0o711);
+  const ports = [await findFreePort(), await findFreePort()] as const;
+  const replication = await startTcpProxy(ports[0]);
+  const pair = await startPostgresPair({ dir, ports, replicationPort: replication.port, synchronous });
+  const adminUrl = `postgres://opentill@127.0.0.1:${ports[0]},127.0.0.1:${ports[1]}/opentill`;
+  const url = roleUrl(adminUrl, SCHEMA);
+  const opened: Database[] = [];
+  const news: PrimaryNews[] = [];
+  const made: World = {
+    pair,
+    replication,
+    url,
+    news,
+    open(options = {}) {
+      const onPrimary = (one: PrimaryNews) => news.push(one);
+      const database = openDatabase({
+        url,
+        applicationName: 'failover',
+        poolMax: WRITERS,
+        onPrimary,
+        ...options,
+      });
+      opened.push(database);
+      return database;
+    },
+    async query<Row extends pg.QueryResultRow>(server: 'primary' | 'standby', text: string) {
+      const client = new pg.Client({ connectionString: pair[server].url });
+      client.on('error', () => undefined);
+      await client.connect();
+      try {
+        return (await client.query<Row>(text)).rows;
+      } finally {
+        await client.end();
+      }
+    },
+    async promote() {
+      await made.query('standby', 'select pg_promote(true, 600)');
+    },
+    async stop() {
+      signalDescendants(pair.primary.pid, 'SIGCONT');
+      await Promise.all(opened.map((database) => database.close(1_000)));
+      await pair.stop();
+      await replication.close();
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+  await waitUntil('the standby streams', async () => {
+    const rows = await made.query<{ state: string; sync: string }>(
+      'primary',
+      'select state, sync_state as sync from pg_stat_replication',
+    );
+    return rows[0]?.state === 'streaming' && rows[0].sync === (synchronous ? 'sync' : 'async');
+  });
+  await migrate(adminUrl);
+  await made.query(
+    'primary',
+    `create table effect (event_id uuid, written_at timestamptz default clock_timestamp());
+    grant insert, select on effect to opentill_${SCHEMA}`,
+  );
+  return made;
+}
+
+interface Load {
+  readonly confirmed: ReadonlySet<string>;
+  /** Milliseconds of performance.now() at the last confirmed write. */
+  lastMs(): number;
+  stop(): Promise<void>;
+}
+
+/** Handles events as a consumer does: once per event, again after an error whose outcome is unknown. */
+function startLoad(database: Database): Load {
+  const confirmed = new Set<string>();
+  let running = true;
+  let lastMs = performance.now();
+  async function write(): Promise<void> {
+    while (running) {
+      const eventId = newId();
+      for (;;) {
+        try {
+          await handleOnce(database.kysely, { schema: SCHEMA, consumer: 'load', eventId }, (tx) =>
+            sql`insert into effect (event_id) values (${eventId})`.execute(tx),
+          );
+          break;
+        } catch (error) {
+          expect(error).toMatchObject({ code: 'DATABASE_UNAVAILABLE', retryable: true });
+          if (!running) return;
+        }
+      }
+      confirmed.add(eventId);
+      lastMs = performance.now();
+    }
+  }
+  const writers = Array.from({ length: WRITERS }, write);
+  return {
+    confirmed,
+    lastMs: () => lastMs,
+    async stop() {
+      running = false;
+      await Promise.all(writers);
+    },
+  };
+}
+
+const traffic = (load: Load, count = 200): Promise<void> => {
+  const before = load.confirmed.size;
+  return waitUntil('traffic', () => load.confirmed.size >= before + count);
+};
+
+/** Compares the confirmed events with the rows of the new primary. */
+async function audit({ query }: World, { confirmed }: Load): Promise<{ lost: number; doubled: number }> {
+  const rows = await query<{ id: string; times: number }>(
+    'standby',
+    'select event_id as id, count(*)::int as times from effect group by 1',
+  );
+  const times = new Map(rows.map((row) => [row.id, row.times]));
+  return {
+    lost: [...confirmed].filter((id) => !times.has(id)).length,
+    doubled: rows.filter((row) => row.times > 1).length,
+  };
+}
+
+function report(what: string, fields: Readonly<Record<string, number | string>>): void {
+  const texts = Object.entries(fields).map(([name, value]) => `${name} ${value}`);
+  process.stdout.write(`failover: ${what}: ${texts.join(', ')}\n`);
+}
+const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
+
+/** From the fault to the first write that the new primary confirms. */
+async function measureRecovery(load: Load, fault: () => void | Promise<void>, promote: () => Promise<void>) {
+  const faultMs = performance.now();
+  await fault();
+  await promote();
+  const promotedMs = performance.now();
+  const before = load.confirmed.size;
+  await waitUntil('writes continue', () => load.confirmed.size > before);
+  return { faultMs, promotedMs, recoveredMs: performance.now() };
+}
+
+describe('a synchronous standby', () => {
+  test('loses no confirmed commit when the primary is killed under load', async () => {
+    world = await createWorld(true);
+    const { pair } = world;
+    const load = startLoad(world.open());
+    await traffic(load);
+    const times = await measureRecovery(load, () => pair.primary.stop('kill'), world.promote);
+    await traffic(load);
+    await load.stop();
+    const result = await audit(world, load);
+    report('primary killed', {
+      confirmed: load.confirmed.size,
+      ...result,
+      'promotion ended after': seconds(times.promotedMs - times.faultMs),
+      'writes after': seconds(times.recoveredMs - times.faultMs),
+    });
+    expect(result).toEqual({ lost: 0, doubled: 0 });
+    expect(world.news.at(-1)).toMatchObject({
+      host: `127.0.0.1:${pair.standby.port}`,
+      timeline: 2,
+      conflicts: [],
+    });
+  });
+
+  test('refuses a frozen primary that wakes up after the promotion', async () => {
+    world = await createWorld(true);
+    const { pair, open, query } = world;
+    const lease = keepLease({ db: open().kysely, schema: SCHEMA, name: 'fence', holder: 'a', ttlMs: 1_000 });
+    const held = await lease.acquire();
+    const load = startLoad(open());
+    await traffic(load);
+    const freeze = () => signalDescendants(pair.primary.pid, 'SIGSTOP');
+    const times = await measureRecovery(load, freeze, world.promote);
+    await traffic(load);
+    signalDescendants(pair.primary.pid, 'SIGCONT');
+    await waitUntil('the old primary answers', async () => (await query('primary', 'select 1')).length === 1);
+    const onOld = async () =>
+      (await query<{ n: number }>('primary', 'select count(*)::int as n from effect'))[0]?.n;
+    const before = await onOld();
+    await traffic(load, 2_000);
+    expect(await onOld()).toBe(before);
+
+    // A holder of the new primary fences out the one of before.
+    const other = keepLease({ db: open().kysely, schema: SCHEMA, name: 'fence', holder: 'b', ttlMs: 60_000 });
+    await waitUntil('the lease expired', async () => (await other.acquire()) !== undefined);
+    const write = open()
+      .kysely.transaction()
+      .execute((tx) => assertLease(tx, SCHEMA, held!));
+    await expect(write).rejects.toMatchObject({ code: 'LEASE_LOST' });
+
+    // A process that starts now sees both and uses the newer one.
+    const fresh = open();
+    await sql`select 1`.execute(fresh.kysely);
+    expect(world.news.at(-1)).toMatchObject({
+      host: `127.0.0.1:${pair.standby.port}`,
+      conflicts: [expect.stringMatching(/old primary \(timeline 1/)],
+    });
+
+    // One that reaches only the old primary gets no commit confirmed.
+    const stranded = open({ url: roleUrl(pair.primary.url, SCHEMA), statementTimeoutMs: 1_000 });
+    const event = { schema: SCHEMA, consumer: 'stranded', eventId: newId() } as const;
+    await expect(handleOnce(stranded.kysely, event, () => Promise.resolve())).rejects.toMatchObject({
+      code: 'DATABASE_UNAVAILABLE',
+    });
+    expect(await query('primary', `select from tracker.inbox where event_id = '${event.eventId}'`)).toEqual(
+      [],
+    );
+
+    await load.stop();
+    const result = await audit(world, load);
+    report('primary frozen, then awake', {
+      confirmed: load.confirmed.size,
+      ...result,
+      'promotion ended after': seconds(times.promotedMs - times.faultMs),
+      'writes after': seconds(times.recoveredMs - times.faultMs),
+    });
+    expect(result).toEqual({ lost: 0, doubled: 0 });
+  });
+
+  test('loses no confirmed commit when the primary loses only its standby', async () => {
+    world = await createWorld(true);
+    const { replication, query } = world;
+    const load = startLoad(world.open());
+    await traffic(load);
+    replication.mode = 'blackhole';
+    const stopped = load.lastMs;
+    await waitUntil('commits wait', () => performance.now() - stopped() > 3_000);
+    const waiting = load.confirmed.size;
+    const times = await measureRecovery(load, () => undefined, world.promote);
+    expect(load.confirmed.size).toBeGreaterThan(waiting);
+    await traffic(load);
+    await load.stop();
+    const result = await audit(world, load);
+    // Rows whose commit waits are invisible on the old primary, so that no reader acts on them.
+    const old = await query<{ id: string }>('primary', 'select event_id as id from effect');
+    expect(old.filter(({ id }) => !load.confirmed.has(id))).toEqual([]);
+    report('primary without its standby', {
+      confirmed: load.confirmed.size,
+      ...result,
+      'writes after the promotion': seconds(times.recoveredMs - times.promotedMs),
+    });
+    expect(result).toEqual({ lost: 0, doubled: 0 });
+  });
+
+  test('reports a commit that its standby did not confirm as unavailable', async () => {
+    world = await createWorld(true);
+    const { replication, query, open } = world;
+    const insert = (id: string) => sql`insert into effect (event_id) values (${id})`;
+    const waiting = `from pg_stat_activity where wait_event = 'SyncRep' and usename = 'opentill_${SCHEMA}'`;
+    const isVisible = async (id: string) =>
+      (await query('primary', `select from effect where event_id = '${id}'`)).length > 0;
+    const database = open({ statementTimeoutMs: 1_000 });
+    await insert(newId()).execute(database.kysely);
+    replication.mode = 'blackhole';
+    // No statement timeout ends the wait, so no other session sees the row.
+    for (const write of [
+      (id: string) => insert(id).execute(database.kysely),
+      (id: string) => database.kysely.transaction().execute((tx) => insert(id).execute(tx)),
+    ]) {
+      const id = newId();
+      await expect(write(id)).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' });
+      expect(await isVisible(id)).toBe(false);
+    }
+    // An operator who cancels the wait makes Postgres report success, with a warning.
+    await query('primary', `select pg_terminate_backend(pid, 60000) ${waiting}`);
+    const late = open({ statementTimeoutMs: 300_000, poolMax: 1 });
+    const id = newId();
+    const cancelled = expect(insert(id).execute(late.kysely)).rejects.toMatchObject({
+      code: 'DATABASE_UNAVAILABLE',
+      message: expect.stringMatching(/did not confirm the commit/),
+    });
+    await waitUntil(
+      'it waits',
+      async () => (await query('primary', `select pg_cancel_backend(pid) ${waiting}`)).length > 0,
+    );
+    await cancelled;
+    expect(await isVisible(id)).toBe(true);
+  });
+});
+
+test('an asynchronous standby loses the commits that it did not receive', async () => {
+  world = await createWorld(false);
+  const { replication } = world;
+  const load = startLoad(world.open({ primaryWatchMs: 1_000 }));
+  await traffic(load);
+  replication.mode = 'blackhole';
+  await traffic(load);
+  await world.promote();
+  const promotedMs = performance.now();
+  await waitUntil('the writers use the new primary', () => world?.news.at(-1)?.timeline === 2);
+  const movedMs = performance.now();
+  await traffic(load);
+  await load.stop();
+  const { lost, doubled } = await audit(world, load);
+  report('asynchronous standby without its primary', {
+    confirmed: load.confirmed.size,
+    lost,
+    doubled,
+    'writers moved after the promotion by': seconds(movedMs - promotedMs),
+  });
+  expect(lost).toBeGreaterThan(0);
+  expect(doubled).toBe(0);
+});
