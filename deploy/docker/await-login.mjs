@@ -8,8 +8,21 @@ import { setTimeout as pause } from 'node:timers/promises';
 const POLL_INTERVAL_MS = 1_000;
 const REPORT_EVERY = 15;
 
-const ofApp = createRequire(join(process.cwd(), 'package.json'));
-const { Client } = createRequire(ofApp.resolve('@opentill/db/package.json'))('pg');
+/** The driver of @opentill/db, on which some services depend only by @opentill/scanner. */
+function findDriver(require) {
+  for (const name of ['@opentill/db', '@opentill/scanner']) {
+    let path;
+    try {
+      path = require.resolve(`${name}/package.json`);
+    } catch {
+      continue;
+    }
+    return name === '@opentill/db' ? createRequire(path)('pg') : findDriver(createRequire(path));
+  }
+  throw new Error('no @opentill/db in this image');
+}
+
+const { Client } = findDriver(createRequire(join(process.cwd(), 'package.json')));
 
 const variable = process.env.DATABASE_ADMIN_URL ? 'DATABASE_ADMIN' : 'DATABASE';
 // The URL may name several hosts, separated by commas.
@@ -18,8 +31,9 @@ const passwordFile = process.env[`${variable}_PASSWORD_FILE`];
 
 async function logIn(host) {
   const password = passwordFile ? readFileSync(passwordFile, 'utf8').replace(/\r?\n$/, '') : undefined;
-  const connectionString = `${user}${host}${rest}`;
-  const client = new Client({ connectionString, password, connectionTimeoutMillis: 5_000 });
+  const login = password ? user.replace('@', `:${encodeURIComponent(password)}@`) : user;
+  const connectionString = `${login}${host}${rest}`;
+  const client = new Client({ connectionString, connectionTimeoutMillis: 5_000 });
   client.on('error', () => undefined); // the running query rejects
   try {
     await client.connect();

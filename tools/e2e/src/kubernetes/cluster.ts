@@ -41,7 +41,7 @@ export async function openCluster(namespace: string): Promise<Cluster> {
   const kubectl: Cluster['kubectl'] = async (args, input) => execute('kubectl', args, input);
   const apply: Cluster['apply'] = async (resources) => {
     const list = { apiVersion: 'v1', kind: 'List', items: resources };
-    await kubectl(['apply', '--server-side', '-f', '-'], JSON.stringify(list));
+    await kubectl(['apply', '--server-side', '--validate=false', '-f', '-'], JSON.stringify(list));
   };
   await apply([
     {
