@@ -56,7 +56,7 @@ test.each([
   expect(body).toEqual({
     sign,
     timestamp: expect.any(Number),
-    nonce: expect.stringMatching(/^\d+/),
+    nonce: expect.stringMatching(/^[0-9a-f]{24}$/),
     data,
   });
 });
