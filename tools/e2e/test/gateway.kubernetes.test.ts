@@ -8,6 +8,7 @@ import { startCallbackReceiver, type CallbackReceiver } from '../src/callback-re
 import { createChainUnderTest } from '../src/chain-under-test.ts';
 import { createChainCustomers, type ChainCustomers } from '../src/chaos/chain-customers.ts';
 import { summarise } from '../src/chaos/find-book-problems.ts';
+import type { ChaosFacts } from '../src/chaos/facts.ts';
 import { findChaosProblems } from '../src/chaos/find-chaos-problems.ts';
 import type { CreatedOrder } from '../src/chaos/live-through-stories.ts';
 import type { CreatedPayout } from '../src/chaos/pay-out.ts';
@@ -42,6 +43,8 @@ const KEEP = process.env['OPENTILL_E2E_KEEP'] === '1';
 const REST_WITHIN_MS = 300_000;
 const INSTALL_WITHIN_MS = 1_200_000;
 const LONG_MS = 1_800_000;
+/** USDT and USDC. */
+const TOKENS_PER_CHAIN = 2;
 const COMPONENTS = [
   'api',
   'scanner-evm',
@@ -87,6 +90,24 @@ afterAll(async () => {
   if (!KEEP) await cluster?.remove();
 }, INSTALL_WITHIN_MS);
 
+/** The scanners saw the hot wallets' first tokens, which the checker does not expect: one transfer of each, verified. */
+function withoutTopUps(facts: ChaosFacts): ChaosFacts {
+  const wallets = new Set(
+    Object.values(gateway.hotWallets).flatMap(({ hotWallets }) =>
+      hotWallets.map((address) => address.toLowerCase()),
+    ),
+  );
+  const { tables } = facts;
+  const topUps = tables.transfers.filter(({ to }) => wallets.has(to));
+  expect(topUps.filter(({ state, booked }) => state === 'VERIFIED' && booked)).toHaveLength(
+    gateway.networks.length * TOKENS_PER_CHAIN,
+  );
+  return {
+    ...facts,
+    tables: { ...tables, transfers: tables.transfers.filter(({ to }) => !wallets.has(to)) },
+  };
+}
+
 /** Pays while `work` runs, and then expects a gateway at rest whose books agree with the chains and the shop. */
 async function payWhile(name: string, work: () => Promise<unknown>): Promise<RequestCount> {
   const count: RequestCount = { requests: 0, failed: [] };
@@ -107,7 +128,7 @@ async function payWhile(name: string, work: () => Promise<unknown>): Promise<Req
     shops: [{ receiver }],
     evmHotWallet: gateway.hotWallets.EVM.hotWallets[0] ?? '',
   };
-  const read = async () => readFacts(sources, customers, orders, payouts, senderFaults);
+  const read = async () => withoutTopUps(await readFacts(sources, customers, orders, payouts, senderFaults));
   const startedAt = performance.now();
   const find = async () => findChaosProblems(await read());
   const problems = await findLastProblems('the gateway is at rest without problems', find, REST_WITHIN_MS);
