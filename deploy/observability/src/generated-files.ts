@@ -24,7 +24,7 @@ function prometheusRule(): string {
   const resource = {
     apiVersion: 'monitoring.coreos.com/v1',
     kind: 'PrometheusRule',
-    metadata: { name: 'opentill', labels: { 'app.kubernetes.io/part-of': 'opentill' } },
+    metadata: { name: 'opentill', labels: { 'app.kubernetes.io/name': 'opentill' } },
     spec: { groups },
   };
   return `# Generated from the files in ../rules by \`pnpm golden\`.\n${stringify(resource, { lineWidth: 0 })}`;

@@ -130,6 +130,25 @@ test('Prometheus scrapes the health port of every service', () => {
   );
 });
 
+test('the PodMonitor selects the pods and the port of the chart', () => {
+  interface PodMonitor {
+    readonly spec: {
+      readonly jobLabel: string;
+      readonly selector: { readonly matchLabels: Readonly<Record<string, string>> };
+      readonly podMetricsEndpoints: readonly { readonly port: string }[];
+    };
+  }
+  const chart = (file: string) => readFileSync(join(ROOT, 'deploy/helm/opentill/templates', file), 'utf8');
+  const file = join(OBSERVABILITY, 'kubernetes/pod-monitor.yml');
+  const { jobLabel, selector, podMetricsEndpoints } = (parse(readFileSync(file, 'utf8')) as PodMonitor).spec;
+  expect(selector.matchLabels[jobLabel]).toBe('opentill');
+  const ofPods = /define "opentill\.selector" -\}\}([^]*?)\{\{- end -\}\}/.exec(chart('_names.tpl'))?.[1] ?? '';
+  for (const [label, value] of Object.entries(selector.matchLabels))
+    expect(ofPods).toContain(`\n${label}: ${value}\n`);
+  for (const { port } of podMetricsEndpoints)
+    expect(chart('_pod.tpl')).toContain(`{ name: ${port}, containerPort: 3020 }`);
+});
+
 test('the overlay adds only networks of Prometheus, and one of its own for the signer', () => {
   interface Compose {
     readonly services: Readonly<Record<string, { readonly networks: readonly string[] }>>;
