@@ -142,7 +142,8 @@ test('the PodMonitor selects the pods and the port of the chart', () => {
   const file = join(OBSERVABILITY, 'kubernetes/pod-monitor.yml');
   const { jobLabel, selector, podMetricsEndpoints } = (parse(readFileSync(file, 'utf8')) as PodMonitor).spec;
   expect(selector.matchLabels[jobLabel]).toBe('opentill');
-  const ofPods = /define "opentill\.selector" -\}\}([^]*?)\{\{- end -\}\}/.exec(chart('_names.tpl'))?.[1] ?? '';
+  const ofPods =
+    /define "opentill\.selector" -\}\}([^]*?)\{\{- end -\}\}/.exec(chart('_names.tpl'))?.[1] ?? '';
   for (const [label, value] of Object.entries(selector.matchLabels))
     expect(ofPods).toContain(`\n${label}: ${value}\n`);
   for (const { port } of podMetricsEndpoints)
