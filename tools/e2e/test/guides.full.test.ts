@@ -522,7 +522,7 @@ it('backs up a gateway and restores it on another machine', async () => {
   await untilStatus(await payOut(eth, '1.00'), 'SUCCESS');
   const money = await run(book.take(OPERATIONS, 'restore-money')[0], directory);
   expect(money.toLowerCase()).toContain(lost.address.toLowerCase());
-}, 600_000); // deriving 40,000 addresses per chain takes a minute
+}, 1_200_000); // deriving 40,000 addresses per chain takes a minute of processor time
 
 it('runs all blocks of the guides', () => {
   expect(book.left()).toEqual([]);
