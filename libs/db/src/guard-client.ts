@@ -30,13 +30,13 @@ export function guardClient(
       if (text === 'rollback') return { command: 'ROLLBACK', rowCount: 0, rows: [], fields: [], oid: 0 };
       throw unavailable('the connection was lost', broken);
     }
-    const name = names.of(text);
+    const name = names.of(text, values);
     try {
       const result = await client.query({ text, values: [...values], ...(name !== undefined && { name }) });
       if (broken === undefined) return result;
     } catch (error) {
       // Only once per change: another connection may still fail with the old name.
-      if (isPlanOutdated(error) && name !== undefined && name === names.of(text)) names.renew();
+      if (isPlanOutdated(error) && name !== undefined && name === names.of(text, values)) names.renew();
       if (breaksConnection(error)) {
         broken = error;
         primary.lost();

@@ -412,6 +412,18 @@ describe('prepared statements', () => {
     expect(await prepared(database)).toEqual(['select $1::text as text', 'select 1']);
   });
 
+  test('statements with long array parameters are planned for their length', async () => {
+    const database = open({ poolMax: 1, prepareStatements: true });
+    const count = (length: number) =>
+      sql`select count(*) from unnest(${Array.from({ length }, (_, index) => index)}::int[])`.execute(
+        database.kysely,
+      );
+    await count(500);
+    expect(await prepared(database)).toEqual([]);
+    await count(2);
+    expect(await prepared(database)).toEqual(['select count(*) from unnest($1::int[])']);
+  });
+
   test('statements are not prepared by default, and their number is bounded', async () => {
     const plain = open({ poolMax: 1 });
     await ask(plain);
