@@ -69,25 +69,23 @@ const held = sql`left join transfer_settlement held on held.transfer_id = t.tran
 const NEWEST_READ = 8;
 
 /** The few transfers that any settlement needs, by index: named, moved by a reorganisation, refunded, newest. */
-function candidates({ orders, transferIds }: FactsSelection): RawBuilder<unknown> {
+function candidates({ orders }: FactsSelection): RawBuilder<unknown> {
   const reporting = orders.filter(({ notifyUnmatched }) => notifyUnmatched).map(({ orderPk }) => orderPk);
-  const named = sql`any(${transferIds}::bigint[])`;
   return sql`
-    select d.order_pk, t.transfer_id, 'NAMED' as role, false as went_elsewhere
-    from transfer t join deposit_address a on a.family = t.family and a.address = t.to_address
-      join asked d on d.order_pk = a.order_pk ${held}
-    where t.transfer_id = ${named} and ${isHere}
+    select d.place, d.order_pk, n.transfer_id, 'NAMED' as role, false as went_elsewhere
+    from named n join asked d on d.order_pk = n.order_pk
+    where coalesce(n.held_by, n.order_pk) = n.order_pk and not (n.held_by is null and n.is_booked)
     union all
-    select d.order_pk, t.transfer_id, 'NAMED', true
-    from transfer_settlement held join transfer t using (transfer_id) join asked d on d.order_pk = held.order_pk
-    where held.transfer_id = ${named} and t.to_address <> d.address
+    select d.place, d.order_pk, n.transfer_id, 'NAMED', true
+    from named n join asked d on d.order_pk = n.held_by
+    where n.to_address <> d.address
     union all
-    select d.order_pk, t.transfer_id, 'ELSEWHERE', false
+    select d.place, d.order_pk, t.transfer_id, 'ELSEWHERE', false
     from asked d join relocated_transfer r on r.family = d.family and r.address = d.address
       join transfer t on t.transfer_id = r.transfer_id and ${isAtAddress} and ${isAskedFor} ${held}
     where not (${isHere})
     union all
-    select d.order_pk, t.transfer_id, 'REFUNDED', false
+    select d.place, d.order_pk, t.transfer_id, 'REFUNDED', false
     from asked d cross join lateral (
         select m.transfer_id from movement m where m.deposit_order_pk = d.order_pk
         union
@@ -97,7 +95,7 @@ function candidates({ orders, transferIds }: FactsSelection): RawBuilder<unknown
       join unmatched_deposit u on u.transfer_id = t.transfer_id and u.order_pk = d.order_pk ${held}
     where ${isHere} and exists (select from movement m where m.transfer_id = t.transfer_id and payout_may_move(m.order_pk))
     union all
-    select d.order_pk, newest.transfer_id, 'NEWEST', false
+    select d.place, d.order_pk, newest.transfer_id, 'NEWEST', false
     from asked d cross join lateral (
       select t.transfer_id from (
         -- Only indexed columns, so that Postgres uses the index; the other conditions exclude few rows.
@@ -113,7 +111,7 @@ function candidates({ orders, transferIds }: FactsSelection): RawBuilder<unknown
 function unmatchedOf(orderPks: readonly string[]): RawBuilder<unknown> {
   return sql`
     union all
-    select d.order_pk, listed.transfer_id, 'UNMATCHED', false
+    select d.place, d.order_pk, listed.transfer_id, 'UNMATCHED', false
     from asked d cross join lateral (
       select u.transfer_id from unmatched_deposit u where u.order_pk = d.order_pk and not u.withdrawn and not u.dust
       order by u.transfer_id desc limit ${sql.lit(UNMATCHED_SHOWN)}
@@ -126,7 +124,7 @@ function unmatchedOf(orderPks: readonly string[]): RawBuilder<unknown> {
  * time read here covers all transfers up to it, and no paid order expires.
  */
 function factsQuery(selection: FactsSelection, every: RawBuilder<unknown>): RawBuilder<FactRow> {
-  const { orders, verifiedDepths } = selection;
+  const { orders, transferIds, verifiedDepths } = selection;
   const depths = sql`unnest(${[...verifiedDepths.keys()]}::text[], ${[...verifiedDepths.values()]}::int8[]) as n (chain, depth)`;
   return sql<FactRow>`
     with asked as materialized (
@@ -140,11 +138,15 @@ function factsQuery(selection: FactsSelection, every: RawBuilder<unknown>): RawB
       from unnest(${orders.map((order) => order.orderPk)}::uuid[]) with ordinality as o (order_pk, place)
         join orders d on d.order_pk = o.order_pk left join chain_cursor c on c.chain = d.chain
         left join collection_sum s on s.order_pk = d.order_pk left join ${depths} on n.chain = d.chain
+    ), named as materialized (
+      select t.transfer_id, t.to_address, a.order_pk, held.order_pk as held_by, coalesce(held.booked, false) as is_booked
+      from transfer t left join deposit_address a on a.family = t.family and a.address = t.to_address ${held}
+      where t.transfer_id = any(${transferIds}::bigint[])
     ), candidate as (
-      select order_pk, null::int8 as transfer_id, 'NONE' as role, false as went_elsewhere from asked
+      select place, order_pk, null::int8 as transfer_id, 'NONE' as role, false as went_elsewhere from asked
       union all ${candidates(selection)} ${every}
     ), sorted as materialized (
-      select x.* from candidate x join asked o using (order_pk) order by o.place, x.role = 'EVERY', x.transfer_id
+      select * from candidate order by place, role = 'EVERY', transfer_id
     )
     select o.order_pk, o.seen_height, o.verified_height, o.verified_seconds, o.last_sequence, o.in_time, o.verified_in_time,
       o.verified_late, o.shallow, o.away, x.role,
@@ -192,7 +194,7 @@ export const ROWS_AT_ONCE = 1_000;
 export async function* loadEveryTransfer(tx: Tx, selection: FactsSelection): AsyncGenerator<FactsPage> {
   const every = sql`
     union all
-    select d.order_pk, t.transfer_id, 'EVERY', false from asked d join transfer t on ${isAtAddress} ${held}
+    select d.place, d.order_pk, t.transfer_id, 'EVERY', false from asked d join transfer t on ${isAtAddress} ${held}
     where t.transfer_id <> all(${selection.transferIds}::bigint[]) and ${isHere}`;
   // Nested loops keep the order of `sorted` and read only what a page needs. `declare` fixes the plan.
   await sql`set local enable_hashjoin = off`.execute(tx);
