@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { aStorage } from '../../test/support/a-storage.ts';
-import { anOrder } from '../../test/support/an-order.ts';
+import { anOrder, anUnmatched } from '../../test/support/an-order.ts';
 import type { CheckoutOrder } from '../view/checkout-order.ts';
 import { askWallet } from './ask-wallet.ts';
 import { createSentPayments, type HeldPayment } from './sent-payments.ts';
@@ -11,10 +11,12 @@ const NOW = 1_800_000_000;
 function aTab({
   storage = aStorage(),
   order = anOrder(),
+  paysAnyway = false,
   answer = async () => ({ outcome: 'SENT' }),
 }: {
   storage?: ReturnType<typeof aStorage>;
   order?: CheckoutOrder | undefined;
+  paysAnyway?: boolean;
   answer?: () => Promise<WalletOutcome>;
 }) {
   const sent = createSentPayments('a', storage, () => 0);
@@ -30,7 +32,7 @@ function aTab({
       return answer();
     },
   };
-  const deps = { sent, refresh: async () => order, nowSeconds: () => NOW };
+  const deps = { sent, refresh: async () => order, nowSeconds: () => NOW, paysAnyway: () => paysAnyway };
   return { paid, heldWhenAsked, held: () => sent.find(anOrder(), NOW), ask: () => askWallet(deps, wallet) };
 }
 
@@ -68,7 +70,7 @@ test("asks no wallet while another tab's wallet may have sent", async () => {
 
 test("asks no wallet without the server's newest answer", async () => {
   const offline = aTab({});
-  const deps = { refresh: async () => undefined, nowSeconds: () => NOW };
+  const deps = { refresh: async () => undefined, nowSeconds: () => NOW, paysAnyway: () => true };
   const sent = createSentPayments('a', aStorage(), () => 0);
   const wallet = { id: 'w', name: 'Wallet', icon: null, pay: async () => ({ outcome: 'SENT' }) as const };
   expect(await askWallet({ ...deps, sent }, wallet)).toEqual({ text: 'walletNotAsked', wallet: 'Wallet' });
@@ -83,4 +85,14 @@ test.each([
   const tab = aTab({ order: anOrder(fields) });
   expect(await tab.ask()).toBeNull();
   expect(tab.paid).toEqual([]);
+});
+
+test('asks no wallet after money that does not count, unless the payer insists', async () => {
+  const order = anOrder({ unmatched: [anUnmatched()] });
+  const surprised = aTab({ order });
+  expect(await surprised.ask()).toBeNull();
+  expect([surprised.paid, surprised.held()]).toEqual([[], undefined]);
+  const insistent = aTab({ order, paysAnyway: true });
+  expect(await insistent.ask()).toMatchObject({ text: 'walletSent' });
+  expect(insistent.paid).toEqual(['250.00']);
 });

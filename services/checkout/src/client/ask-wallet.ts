@@ -1,4 +1,10 @@
-import { isPayable, isRunningOut, stateOf, type CheckoutOrder } from '../view/checkout-order.ts';
+import {
+  isPayable,
+  isQuestioned,
+  isRunningOut,
+  stateOf,
+  type CheckoutOrder,
+} from '../view/checkout-order.ts';
 import type { WalletNotice } from '../view/page-context.ts';
 import type { SentPayments } from './sent-payments.ts';
 import type { PayingWallet, WalletOutcome } from './wallets/wallet.ts';
@@ -7,6 +13,8 @@ export interface AskWalletDeps {
   readonly sent: SentPayments;
   readonly refresh: () => Promise<CheckoutOrder | undefined>;
   readonly nowSeconds: (order: CheckoutOrder) => number;
+  /** The payer chose to pay although money arrived that does not count. */
+  readonly paysAnyway: () => boolean;
 }
 
 const NOTICES: Readonly<Record<WalletOutcome['outcome'], WalletNotice['text']>> = {
@@ -23,7 +31,9 @@ export async function askWallet(deps: AskWalletDeps, wallet: PayingWallet): Prom
   const order = await deps.refresh();
   if (order === undefined) return { text: 'walletNotAsked', wallet: wallet.name };
   const nowSeconds = deps.nowSeconds(order);
-  if (!isPayable(stateOf(order, nowSeconds)) || isRunningOut(order, nowSeconds)) return null;
+  const state = stateOf(order, nowSeconds);
+  if (!isPayable(state) || isRunningOut(order, nowSeconds)) return null;
+  if (isQuestioned(order, state) && !deps.paysAnyway()) return null;
   if (deps.sent.find(order, nowSeconds) !== undefined) return null;
   const asked = deps.sent.begin(order, wallet);
   const answer = await answerOf(wallet, order);

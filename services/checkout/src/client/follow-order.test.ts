@@ -21,6 +21,7 @@ function aPage(first: CheckoutOrder | null, { streams = true } = {}) {
     closed: boolean;
   }[] = [];
   const server = { order: first ?? anOrder(), answer: undefined as ApiResult<never> | undefined };
+  const view = { isVisible: true };
   const following = followOrder(
     {
       client: {
@@ -49,7 +50,7 @@ function aPage(first: CheckoutOrder | null, { streams = true } = {}) {
             return stream;
           }
         : undefined,
-      isVisible: () => true,
+      isVisible: () => view.isVisible,
       onOrder: (order) => shown.push(order),
       onReachable: (reachable) => reach.push(reachable),
       onRefused: (status) => refused.push(status),
@@ -59,7 +60,7 @@ function aPage(first: CheckoutOrder | null, { streams = true } = {}) {
   );
   const say = (name: string, data?: unknown) =>
     opened.at(-1)!.listeners.get(name)!(data === undefined ? {} : { data: JSON.stringify(data) });
-  return { asked, shown, reach, refused, opened, server, following, say };
+  return { asked, shown, reach, refused, opened, server, view, following, say };
 }
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
@@ -117,13 +118,46 @@ describe('followOrder without a stream', () => {
     expect(reach).toEqual([false, true]);
   });
 
-  test('stops when the order is final, or when its link is rejected', async () => {
-    const settled = aPage(anOrder(), { streams: false });
-    settled.server.order = anOrder({ status: 'SUCCESS' });
+  test.each(['SUCCESS', 'FAILED'] as const)('notices a payment after %s without a reload', async (status) => {
+    const { asked, shown, server } = aPage(anOrder(), { streams: false });
+    server.order = anOrder({ status });
     await pass(4_000);
-    const before = settled.asked.length;
+    expect(asked).toEqual(['status', 'pay']);
+    server.order = anOrder({ status, unmatched: [anUnmatched()] });
+    await pass(15_000);
+    expect([asked.slice(2), shown.at(-1)]).toEqual([['status', 'pay'], server.order]);
+  });
+
+  test('polls a final order for 30 minutes, and then when the page becomes visible', async () => {
+    const { asked, shown, following } = aPage(anOrder({ status: 'SUCCESS' }), { streams: false });
+    await pass(14_000);
+    expect(asked).toEqual([]);
+    await pass(3_600_000);
+    expect([asked.length, new Set(asked)]).toEqual([120, new Set(['status'])]);
+    following.wake();
     await pass(600_000);
-    expect([settled.asked.length, settled.shown.length]).toEqual([before, 1]);
+    expect([asked.length, shown]).toEqual([121, []]);
+  });
+
+  test('polls a final order only while the page is visible', async () => {
+    const { asked, view, following } = aPage(anOrder({ status: 'SUCCESS' }), { streams: false });
+    view.isVisible = false;
+    await pass(600_000);
+    expect(asked).toHaveLength(1);
+    view.isVisible = true;
+    following.wake();
+    await pass(31_000);
+    expect(asked).toHaveLength(4);
+  });
+
+  test('does not report a lost connection to the payer of a final order', async () => {
+    const { asked, reach, server } = aPage(anOrder({ status: 'SUCCESS' }), { streams: false });
+    server.answer = { outcome: 'UNREACHABLE' };
+    await pass(60_000);
+    expect([asked.length > 1, reach]).toEqual([true, []]);
+  });
+
+  test('stops when its link is rejected', async () => {
     const refused = aPage(null, { streams: false });
     refused.server.answer = { outcome: 'REFUSED', httpStatus: 404 };
     await pass(600_000);
@@ -243,10 +277,10 @@ describe('followOrder with a stream', () => {
   });
 
   test('closes the stream when the order is final', async () => {
-    const { opened, say, asked } = aPage(anOrder());
+    const { opened, say } = aPage(anOrder());
     say('order', anOrder({ status: 'SUCCESS' }));
     await pass(600_000);
-    expect([opened[0]!.closed, opened.length, asked]).toEqual([true, 1, []]);
+    expect([opened[0]!.closed, opened.length]).toEqual([true, 1]);
   });
 });
 
@@ -285,12 +319,13 @@ describe('followOrder after a time jump', () => {
     expect(asked.slice(whole)).toEqual(['status']);
   });
 
-  test('ignores a time jump after the order is final', async () => {
-    const { asked, opened, say, following } = aPage(anOrder());
-    say('order', anOrder({ status: 'SUCCESS' }));
+  test('reads a final order once after a time jump, and opens no stream', async () => {
+    const { asked, opened, say, server, following } = aPage(anOrder());
+    server.order = anOrder({ status: 'SUCCESS' });
+    say('order', server.order);
     following.doubt();
-    await pass(60_000);
-    expect([asked, opened.length]).toEqual([[], 1]);
+    await pass(10_000);
+    expect([asked, opened.length]).toEqual([['pay'], 1]);
   });
 
   test('reads the newest state when the page becomes visible, despite a stream', async () => {

@@ -26,6 +26,8 @@ const POLL_MS = 3_000;
 const POLL_UNSEEN_MS = 15_000;
 /** An expired order may still be paid late or be accepted by an operator. */
 const POLL_EXPIRED_MS = 15_000;
+/** A final order changes only by payments that do not count for it: 30 minutes of polls while the page is visible. */
+const SETTLED_POLLS_MAX = (30 * 60_000) / POLL_EXPIRED_MS;
 const BACKOFF_FIRST_MS = 1_000;
 const BACKOFF_MAX_MS = 30_000;
 const JITTER_MS = 1_000;
@@ -43,15 +45,16 @@ interface State {
   doubted: boolean;
   reachable: boolean;
   failures: number;
+  settledPolls: number;
   stopped: boolean;
   timer: ReturnType<typeof setTimeout> | undefined;
   stream: KeptStream | undefined;
 }
 
 /**
- * Reports every change of an order until it is final. The server's stream counts while it sends; while it connects, has
- * failed or is silent, the page polls. Polling reads only the status before the first payment, and the whole order
- * afterwards.
+ * Reports every change of an order. The server's stream counts while it sends; while it connects, has failed or is
+ * silent, the page polls. Polling reads only the status before the first payment and after the last, and the whole
+ * order in between. A final order may still receive a payment that does not count.
  *
  * Ordering: the answer to a request made after an order was shown is newer than that order. A stream message is newer
  * too, unless an answer overtook it. Server times order them only when the servers share a clock. So an older time
@@ -65,6 +68,7 @@ export function followOrder(deps: FollowDeps, first: CheckoutOrder | null): Foll
     doubted: false,
     reachable: true,
     failures: 0,
+    settledPolls: 0,
     stopped: false,
     timer: undefined,
     stream: undefined,
@@ -76,9 +80,11 @@ export function followOrder(deps: FollowDeps, first: CheckoutOrder | null): Foll
   };
   const pollOnce = async (): Promise<void> => {
     const { shown, doubts } = state;
+    if (isSettled(state.latest)) state.settledPolls += 1;
     const asked = await askNext(client, state);
     if (doubts !== state.doubts) return; // the time jump has started a new poll
     const pauseMs = applyAnswer(deps, state, asked, shown);
+    if (!isWatched(deps, state)) return;
     if (state.doubted || state.stream?.isSpeaking() !== true) poll(pauseMs);
   };
   state.stream = openOrderStream({
@@ -100,11 +106,10 @@ export function followOrder(deps: FollowDeps, first: CheckoutOrder | null): Foll
     onSilent: () => poll(0),
   });
   if (first === null || isOpen(first)) state.stream.start();
-  if (first !== null && isSettled(first)) stop(state);
-  poll(first === null ? 0 : POLL_MS);
+  poll(first === null ? 0 : isSettled(first) ? POLL_EXPIRED_MS : POLL_MS);
   return {
     async refresh() {
-      for (let tries = 0; tries < REFRESH_TRIES && !state.stopped; tries += 1) {
+      for (let tries = 0; tries < REFRESH_TRIES && isUndecided(state); tries += 1) {
         const { shown, doubts } = state;
         const asked = await client.pay();
         if (doubts !== state.doubts) return undefined;
@@ -112,7 +117,7 @@ export function followOrder(deps: FollowDeps, first: CheckoutOrder | null): Foll
         if (asked.outcome !== 'ANSWERED') return undefined;
         if (asked.data === state.latest) return asked.data;
       }
-      return state.stopped ? (state.latest ?? undefined) : undefined;
+      return isUndecided(state) ? undefined : (state.latest ?? undefined);
     },
     // Also while the stream is active: a stream that broke in the background is detected only later.
     wake: () => poll(0),
@@ -126,12 +131,12 @@ export function followOrder(deps: FollowDeps, first: CheckoutOrder | null): Foll
   };
 }
 
-/** Reads only the status of an unpaid order without doubt, and the order after a change. */
+/** Reads only the status of an unpaid or final order without doubt, and the order after a change. */
 async function askNext(
   client: OrderClient,
   { latest, doubted }: Pick<State, 'latest' | 'doubted'>,
 ): Promise<ApiResult<CheckoutOrder | 'UNCHANGED'>> {
-  if (latest === null || latest.status !== 'INIT' || doubted) return client.pay();
+  if (latest === null || (latest.status !== 'INIT' && !isSettled(latest)) || doubted) return client.pay();
   const asked = await client.status();
   if (asked.outcome !== 'ANSWERED') return asked;
   const { status, unmatched = [] } = asked.data;
@@ -179,7 +184,8 @@ function backOff(deps: FollowDeps, state: State): number {
 
 function setReachable(deps: FollowDeps, state: State, reachable: boolean): void {
   if (reachable) state.failures = 0;
-  if (state.reachable === reachable || state.stopped) return;
+  // The payer of a final order waits for no answer.
+  if (state.reachable === reachable || (!reachable && !isUndecided(state))) return;
   state.reachable = reachable;
   deps.onReachable(reachable);
 }
@@ -190,12 +196,20 @@ function applyOrder(deps: FollowDeps, state: State, order: CheckoutOrder): void 
   state.doubted = false;
   state.shown += 1;
   deps.onOrder(order);
-  if (isSettled(order)) stop(state);
-  else if (!isOpen(order)) state.stream?.stop();
+  if (!isOpen(order)) state.stream?.stop();
 }
 
-function isSettled({ status }: CheckoutOrder): boolean {
-  return status === 'SUCCESS' || status === 'FAILED';
+function isSettled(order: CheckoutOrder | null): boolean {
+  return order?.status === 'SUCCESS' || order?.status === 'FAILED';
+}
+
+function isUndecided({ stopped, latest }: Pick<State, 'stopped' | 'latest'>): boolean {
+  return !stopped && !isSettled(latest);
+}
+
+/** An invisible page of a final order polls once it is visible again: see `wake`. */
+function isWatched({ isVisible }: FollowDeps, { latest, settledPolls }: State): boolean {
+  return !isSettled(latest) || (isVisible() && settledPolls < SETTLED_POLLS_MAX);
 }
 
 function stop(state: State): void {

@@ -75,10 +75,7 @@ export function createScreen(deps: ScreenDeps, first: CheckoutOrder | null): Scr
     opened: foldsIn(new URLSearchParams(deps.document.location.search)),
   };
   const { document } = deps;
-  const change = (changes: Partial<State>): void => {
-    Object.assign(state, changes);
-    show(deps, state);
-  };
+  const change = (changes: Partial<State>): void => changeState(deps, state, changes);
   return {
     showOrder(order) {
       const isOther = state.order !== null && dueAmount(state.order).text !== dueAmount(order).text;
@@ -104,16 +101,7 @@ export function createScreen(deps: ScreenDeps, first: CheckoutOrder | null): Scr
       const { nowSeconds } = around;
       showTime(document, Math.max(0, state.order.expiredTime - nowSeconds));
     },
-    async payWith(walletId) {
-      const wallet = state.wallets.find(({ id }) => id === walletId);
-      if (wallet === undefined || state.order === null) return;
-      // Another tab may have started a payment that this page does not show yet.
-      if (surroundingsOf(deps, state, state.order).walletBusy) return show(deps, state);
-      change({ asking: walletId, notice: { text: 'walletAsked', wallet: wallet.name } });
-      const nowSeconds = (order: CheckoutOrder) => serverSeconds(deps, state, order);
-      const notice = await askWallet({ sent: deps.sent, refresh: deps.refresh, nowSeconds }, wallet);
-      change({ asking: null, notice });
-    },
+    payWith: (walletId) => payWith(deps, state, walletId),
     allowAgain() {
       if (state.order === null || surroundingsOf(deps, state, state.order).held === null) return;
       deps.sent.forget();
@@ -131,6 +119,24 @@ export function createScreen(deps: ScreenDeps, first: CheckoutOrder | null): Scr
         },
       }),
   };
+}
+
+function changeState(deps: ScreenDeps, state: State, changes: Partial<State>): void {
+  Object.assign(state, changes);
+  show(deps, state);
+}
+
+async function payWith(deps: ScreenDeps, state: State, walletId: string): Promise<void> {
+  const wallet = state.wallets.find(({ id }) => id === walletId);
+  if (wallet === undefined || state.order === null) return;
+  // Another tab may have started a payment that this page does not show yet.
+  if (surroundingsOf(deps, state, state.order).walletBusy) return show(deps, state);
+  changeState(deps, state, { asking: walletId, notice: { text: 'walletAsked', wallet: wallet.name } });
+  const { sent, refresh } = deps;
+  const nowSeconds = (order: CheckoutOrder) => serverSeconds(deps, state, order);
+  const paysAnyway = () => state.opened.has('anyway');
+  const notice = await askWallet({ sent, refresh, nowSeconds, paysAnyway }, wallet);
+  changeState(deps, state, { asking: null, notice });
 }
 
 function showTime(document: Document, seconds: number): void {

@@ -77,9 +77,14 @@ export function isPayable(state: CheckoutState): boolean {
   return state === 'waiting' || state === 'partial';
 }
 
-/** Money arrived that does not count: the payer has to ask the shop before paying again. */
+/** Money arrived that does not count. */
+export function hasUnmatched({ unmatched = [] }: CheckoutOrder): boolean {
+  return unmatched.length > 0;
+}
+
+/** The payer has to ask the shop about money that arrived before paying again. */
 export function isQuestioned(order: CheckoutOrder, state: CheckoutState): boolean {
-  return isPayable(state) && (order.unmatched ?? []).length > 0;
+  return isPayable(state) && hasUnmatched(order);
 }
 
 /** Remaining time as shown: calm, under five minutes, under one minute. */

@@ -126,6 +126,29 @@ describe('unmatched payments', () => {
     );
   });
 
+  test.each([
+    [{ status: 'EXPIRED' }, 'This payment request has expired'],
+    [{ expiredTime: NOW + 9 }, 'Too late for this payment'],
+  ] as const)('leads the payer of %j to the shop, and does not ask to start again', (fields, heading) => {
+    const order = { ...fields, merchant: A_MERCHANT };
+    expect(textOf(draw(order))).toContain('start');
+    const html = draw({ ...order, unmatched: [anUnmatched()] });
+    const text = textOf(html);
+    expect(text).toContain(`${heading} A payment has arrived that does not count 49.90 USDC has arrived.`);
+    expect(text).not.toMatch(/ start|wait here/);
+    expect(html).toMatch(
+      /<a class="button" href="https:\/\/acme.example\/help"[^>]*>Contact the shop<.*<a class="button plain"[^>]*>Back/s,
+    );
+  });
+
+  test.each(['SUCCESS', 'FAILED', 'EXPIRED', 'PENDING_CONFIRMATION'] as const)(
+    'has one link to the help of a shop with the status %s, and the one in the foot',
+    (status) => {
+      const html = draw({ status, merchant: A_MERCHANT, unmatched: [anUnmatched()] });
+      expect(html.match(/href="https:\/\/acme.example\/help"/g)).toHaveLength(2);
+    },
+  );
+
   test.each([{}, { status: 'PENDING', receivedAmount: '40.00' }] as const)(
     'folds the means to pay of %j away, and leads to the shop first',
     (fields) => {

@@ -2,6 +2,7 @@ import type { Say } from '../texts/create-say.ts';
 import type { TextName } from '../texts/en.ts';
 import {
   contactUrlOf,
+  hasUnmatched,
   isOpen,
   isPayable,
   isQuestioned,
@@ -38,6 +39,8 @@ const ADVICE: Readonly<Partial<Record<CheckoutState, TextName>>> = {
 
 /** The payer has to ask the shop. */
 const TO_CLARIFY: ReadonlySet<CheckoutState> = new Set(['underpaid', 'late', 'failed']);
+/** Their advice to start again does not fit money that has arrived: see `renderUnmatched`. */
+const FOR_UNPAID: ReadonlySet<CheckoutState> = new Set(['expired', 'tooLate']);
 /** The outcome comes by itself. */
 const TURNING: ReadonlySet<CheckoutState> = new Set(['checking', 'reorganised', 'sent', 'overdue']);
 /** The page expects something else of the payer than to leave. */
@@ -121,7 +124,7 @@ function sign(order: CheckoutOrder, state: CheckoutState): Html {
 function advice(order: CheckoutOrder, state: CheckoutState, { held }: PageContext, say: Say): Html | null {
   if (held?.state === state) return markup`<p class="advice">${heldAdvice(held, say)}</p>`;
   const name = ADVICE[state];
-  if (name === undefined) return null;
+  if (name === undefined || (FOR_UNPAID.has(state) && hasUnmatched(order))) return null;
   const { received, tooMuch } = paidAmounts(order);
   const { symbol } = order;
   const values = { received: say.money(received, symbol), amount: say.money(order.amount, symbol) };
@@ -133,7 +136,8 @@ function advice(order: CheckoutOrder, state: CheckoutState, { held }: PageContex
 /** Links to the shop and its help. While the order is payable, paying is the next step. */
 function nextSteps(order: CheckoutOrder, state: CheckoutState, say: Say): Html | null {
   const [shop, contact] = [shopUrlOf(order), contactUrlOf(order)];
-  const asks = TO_CLARIFY.has(state) || (state === 'paid' && paidAmounts(order).tooMuch !== null);
+  const asks =
+    TO_CLARIFY.has(state) || hasUnmatched(order) || (state === 'paid' && paidAmounts(order).tooMuch !== null);
   const links = [
     ...(asks && contact !== null ? [[contact, say('contactShop')] as const] : []),
     ...(shop !== null ? [[shop, say('backToShop')] as const] : []),

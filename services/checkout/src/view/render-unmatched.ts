@@ -1,12 +1,7 @@
 import type { Say } from '../texts/create-say.ts';
 import type { TextName } from '../texts/en.ts';
 import { chainNameOf } from './chain-names.ts';
-import {
-  contactUrlOf,
-  type CheckoutOrder,
-  type CheckoutState,
-  type UnmatchedPayment,
-} from './checkout-order.ts';
+import type { CheckoutOrder, CheckoutState, UnmatchedPayment } from './checkout-order.ts';
 import { markup, type Html } from './html.ts';
 import { ICONS } from './icons.ts';
 import { renderTransaction } from './render-facts.ts';
@@ -33,11 +28,9 @@ const SHOWN_MAX = 3;
 export function renderUnmatched(order: CheckoutOrder, state: CheckoutState, say: Say): Html | null {
   const [first, ...others] = order.unmatched ?? [];
   if (first === undefined || (others.length === 0 && first.reason === COVERED_BY_STATE[state])) return null;
-  const contact = contactUrlOf(order);
   return markup`<div class="warn unmatched">${ICONS.warning}<div>
     <h2>${say('unmatchedTitle')}</h2>
     ${renderUnmatchedList(order, say)}
-    ${contact !== null && markup`<p><a href="${contact}" rel="noreferrer noopener">${say('contactShop')}</a></p>`}
   </div></div>`;
 }
 
