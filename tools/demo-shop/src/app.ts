@@ -1,5 +1,11 @@
 import { createServer, type Server } from 'node:http';
-import express, { type NextFunction, type Request, type RequestHandler, type Response } from 'express';
+import express, {
+  type Express,
+  type NextFunction,
+  type Request,
+  type RequestHandler,
+  type Response,
+} from 'express';
 import { OpentillError } from '@opentill/sdk/opentill-error';
 import { createCallbackBook } from './callbacks.ts';
 import { DevnetRefusal } from './devnet-refusal.ts';
@@ -21,6 +27,22 @@ const POLICY =
 
 /** A merchant's shop with a callback receiver, and the customers' wallet of the devnets. */
 export function createApp(deps: ShopDeps): { start(): Promise<void>; stop(): Promise<void> } {
+  const server: Server = createServer(buildShop(deps));
+  return {
+    start: () =>
+      new Promise((resolve, reject) => {
+        server.once('error', reject);
+        server.listen(deps.port, deps.host, () => resolve());
+      }),
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+export function buildShop(deps: ShopDeps): Express {
   const orders: ShopOrder[] = [];
   const book = createCallbackBook();
   const payOrder = createPayOrder(deps.opentill, deps.wallet);
@@ -37,22 +59,19 @@ export function createApp(deps: ShopDeps): { start(): Promise<void>; stop(): Pro
       return answerProblem(req, res, error.httpStatus ?? BAD_GATEWAY, textOf(error));
     if (error instanceof RequestRefusal) return answerProblem(req, res, error.status, error.message);
     if (error instanceof DevnetRefusal) return answerProblem(req, res, 400, error.message);
+    const refused = refusedByParser(error);
+    if (refused !== undefined) return answerProblem(req, res, refused.status, refused.message);
     deps.logger.error('shop request failed', { error: String(error) });
     answerProblem(req, res, 500, 'The demo shop failed; its log says why.');
   });
-  const server: Server = createServer(app);
-  return {
-    start: () =>
-      new Promise((resolve, reject) => {
-        server.once('error', reject);
-        server.listen(deps.port, deps.host, () => resolve());
-      }),
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  return app;
+}
+
+/** Express and its body parser give their errors a status. */
+function refusedByParser(error: unknown): { readonly status: number; readonly message: string } | undefined {
+  const { status, message } = (error ?? {}) as { status?: unknown; message?: unknown };
+  if (typeof status !== 'number' || status < 400 || status >= 500) return undefined;
+  return { status, message: `The request cannot be read: ${String(message)}` };
 }
 
 const textOf = ({ message, detail }: OpentillError): string =>

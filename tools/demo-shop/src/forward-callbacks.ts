@@ -1,3 +1,5 @@
+import { isLoopback } from './loopback.ts';
+
 /** Headers that a receiver needs to verify a callback. */
 const FORWARDED = [
   'content-type',
@@ -10,7 +12,6 @@ const FORWARDED = [
 ];
 /** Marks copies, which are not forwarded again. */
 const COPY_HEADER = 'opentill-copy';
-const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 const HTTP_PORT = 80;
 const TIMEOUT_MS = 5_000;
 
@@ -79,6 +80,6 @@ function reachable(target: string, machineHost: string | undefined): string {
 
 function isLocal(url: string, ownPort: number): boolean {
   const parsed = URL.parse(url);
-  if (parsed === null || parsed.protocol !== 'http:' || !LOOPBACK.has(parsed.hostname)) return false;
+  if (parsed === null || parsed.protocol !== 'http:' || !isLoopback(parsed.hostname)) return false;
   return Number(parsed.port || HTTP_PORT) !== ownPort;
 }

@@ -38,7 +38,7 @@ export function addCallbacks(app: Express, deps: CallbackRoutesDeps): void {
     await receive(req, res);
   });
   app.post('/callbacks/forward', express.urlencoded({ extended: false, limit: BODY_LIMIT }), (req, res) => {
-    const { url = '' } = req.body as { url?: string };
+    const { url = '' } = (req.body ?? {}) as { url?: string };
     if (!forwarder.setTarget(url === '' ? undefined : url))
       throw new RequestRefusal(
         400,

@@ -39,7 +39,7 @@ export function addShop(app: Express, deps: ShopRoutesDeps): void {
     html(res, cartPage(product, networks));
   });
   app.post('/buy', form, async (req, res) => {
-    const { product: productId, asset } = req.body as { product?: string; asset?: string };
+    const { product: productId, asset } = (req.body ?? {}) as { product?: string; asset?: string };
     const product = findProduct(productId);
     if (product === undefined) return notFound(res, 'This shop has no such product.');
     const orderId = orderIdFor('shop');
@@ -69,7 +69,7 @@ export function addShop(app: Express, deps: ShopRoutesDeps): void {
   });
   app.get('/pay-out', (_req, res) => html(res, payOutPage(networks, orders.filter(isPayout))));
   app.post('/pay-out', form, async (req, res) => {
-    const { amount = '', receiver = '', asset } = req.body as Record<string, string | undefined>;
+    const { amount = '', receiver = '', asset } = (req.body ?? {}) as Record<string, string | undefined>;
     const created = await deps.opentill.createPayout({
       orderId: orderIdFor('payout'),
       amount,
