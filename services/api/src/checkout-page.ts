@@ -13,7 +13,7 @@ import {
   preferredLanguage,
   type Language,
 } from '@opentill/checkout/texts/languages';
-import type { CheckoutOrder } from '@opentill/checkout/view/checkout-order';
+import type { CheckoutOrder, MerchantLinks } from '@opentill/checkout/view/checkout-order';
 import { renderNotice, renderOrderDocument, type Frame } from '@opentill/checkout/view/render-document';
 import { themeOf, themeStyle } from '@opentill/checkout/view/theme';
 import { NAME_PATTERN } from '@opentill/contracts/http/schema-words';
@@ -36,7 +36,8 @@ export interface CheckoutDesign extends LoadedTheme {
 /** The checkout page as HTTP responses, in the visitor's language. */
 export interface CheckoutPage {
   order(request: IncomingMessage, query: URLSearchParams, order: CheckoutOrder): Promise<Answer>;
-  notice(request: IncomingMessage, status: number, notice: Notice): Answer;
+  /** `merchant`: the one that the link names. */
+  notice(request: IncomingMessage, status: number, notice: Notice, merchant?: MerchantLinks): Answer;
   /** A script or the logo; undefined for an unknown name. */
   asset(request: IncomingMessage, name: string): Answer | undefined;
 }
@@ -80,14 +81,16 @@ export function createCheckoutPage(design: CheckoutDesign, baseUrl: string): Che
       if (!takesGzip(request)) return { ...answer, headers };
       return { ...answer, headers: { ...headers, 'Content-Encoding': 'gzip' }, body: await compress(html) };
     },
-    notice(request, status, notice) {
+    notice(request, status, notice, merchant) {
       const query = queryOf(request);
-      const frame = frameFor(languageOf(request, query), false);
+      const orderId = orderIdOf(query);
+      const scripts = orderId !== null;
+      const frame = frameFor(languageOf(request, query), scripts);
       const { say } = frame;
       const again = TEMPORARY.has(notice) ? say('tryAgain') : null;
-      const content = { title: say(notice), text: say(`${notice}Hint`), again, orderId: orderIdOf(query) };
+      const content = { title: say(notice), text: say(`${notice}Hint`), again, orderId, merchant };
       const html = renderNotice(frame, content, query.toString());
-      const policy = contentPolicy({ style: frame.style, scripts: false, chain: undefined });
+      const policy = contentPolicy({ style: frame.style, scripts, chain: null });
       return page(status, html, `${policy}; frame-ancestors 'none'`);
     },
     asset(request, name) {

@@ -265,9 +265,29 @@ describe('checkout page', () => {
     ] as const) {
       expect(page.status).toBe(status);
       expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
-      expect(page.headers.get('content-security-policy')).not.toContain('script-src');
+      expect(page.headers.get('content-security-policy')).toMatch(/^default-src 'none'; (?!.*trongrid)/);
       expect(page.text).toContain(text);
     }
+    const nameless = await api.request('GET', '/checkout');
+    expect(nameless.headers.get('content-security-policy')).not.toContain('script-src');
+  });
+
+  it('leads from an invalid link to the shop that it names', async () => {
+    const help = 'https://shop.example/help';
+    await admin.kysely
+      .updateTable('merchant')
+      .set({ shop_url: 'https://shop.example/start', support_url: help })
+      .where('merchant_id', '=', 'shop')
+      .execute();
+    for (const sign of [`${'f'.repeat(64)}.shop`, 'cut.shop']) {
+      const { status, text } = await open('order-42', { sign });
+      expect([status, /<script type="module"/.test(text)]).toEqual([401, true]);
+      expect(text).toMatch(/<a class="button" href="https:\/\/shop.example\/start"[^>]*>Back to the shop</);
+      expect(text).toContain(`href="${help}"`);
+    }
+    expect((await open('unknown')).text).toContain(`href="${help}"`);
+    for (const sign of ['f'.repeat(64), `${'f'.repeat(64)}.stranger`])
+      expect((await open('order-42', { sign })).text).not.toContain('shop.example');
   });
 
   it('shows the order number of an invalid link, and only an order number', async () => {

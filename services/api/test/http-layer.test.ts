@@ -327,6 +327,15 @@ describe('API documents', () => {
     },
   );
 
+  it.each([
+    ['/docs/', '/docs'],
+    ['/docs/guides/', '/docs/guides/docs/README.md'],
+    ['/docs/guides/docs/api.md/', '/docs/guides/docs/api.md'],
+  ])('leads from %s to the address whose links work', async (path, leadsTo) => {
+    const answer = await fetch(api.url + path);
+    expect([answer.status, new URL(answer.url).pathname]).toEqual([200, leadsTo]);
+  });
+
   it('leads from / to the documents, with an icon', async () => {
     const root = await fetch(`${api.url}/`, { redirect: 'manual' });
     expect([root.status, root.headers.get('location')]).toEqual([302, 'docs']);
@@ -339,12 +348,15 @@ describe('API documents', () => {
     const token = 'token-of-default-0123456789-0123456789';
     const returnOrigins = ['http://localhost:3011'];
     await aMerchant(admin.kysely, { merchantId: 'default', token, returnOrigins });
-    const local = await startTestApi(testDatabase, { profile: 'local' });
+    const checkoutBaseUrl = 'http://localhost:3010/checkout';
+    const local = await startTestApi(testDatabase, { profile: 'local', checkoutBaseUrl });
     const { text: html } = await local.request('GET', '/docs');
     const rebound = await textFor('rebound.example', `${local.url}/docs`);
     await local.stop();
     expect(rebound).toContain('createCollection');
     expect(rebound).not.toContain(token);
+    expect(rebound).toContain('<a href="http://localhost:3010/docs">');
+    expect(html).not.toContain('<a href="http://localhost:3010/docs">');
     expect(html).toContain(token);
     expect(html).toContain('http://localhost:3011/devnet/pay');
     expect((await api.request('GET', '/docs')).text).not.toContain(token);

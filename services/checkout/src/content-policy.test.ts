@@ -11,6 +11,7 @@ test("allows no foreign resource except TronLink's nodes", () => {
   expect(
     contentPolicy({ style: '', scripts: true, chain: undefined, apiOrigin: 'https://api.example' }),
   ).toContain('connect-src https://api.example https://*.trongrid.io;');
+  expect(contentPolicy({ style: '', scripts: true, chain: null })).toContain("connect-src 'self';");
   expect(contentPolicy({ style: '', scripts: false, chain: undefined })).not.toMatch(
     /script-src|connect-src/,
   );

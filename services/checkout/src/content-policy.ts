@@ -7,14 +7,15 @@ const TRONLINK_NODES = 'https://*.trongrid.io';
 export interface PolicyNeeds {
   readonly style: string;
   readonly scripts: boolean;
-  readonly chain: Chain | undefined;
+  /** Undefined for any chain, null for a page without an order. */
+  readonly chain: Chain | undefined | null;
   readonly apiOrigin?: string;
 }
 
 /** Allows own scripts, the style sheet, wallet icons as data, logos and the API, and no other resource. */
 export function contentPolicy({ style, scripts, chain, apiOrigin }: PolicyNeeds): string {
   const hash = createHash('sha256').update(style).digest('base64');
-  const mayBeTron = chain === undefined || familyOf(chain) === 'TRON';
+  const mayBeTron = chain === undefined || (chain !== null && familyOf(chain) === 'TRON');
   const connect = [apiOrigin ?? "'self'", ...(mayBeTron ? [TRONLINK_NODES] : [])].join(' ');
   return [
     "default-src 'none'",

@@ -11,6 +11,8 @@ export interface DocsFacts {
   readonly asset: { readonly chain: string; readonly symbol: string };
   /** Only in the local profile. */
   readonly local: LocalFacts | undefined;
+  /** Address of this page that has `local` filled in; undefined where none has. */
+  readonly openAt?: string | undefined;
 }
 
 export interface LocalFacts {

@@ -13,8 +13,9 @@ import { buffer } from 'node:stream/consumers';
 
 const secret = process.env.WEBHOOK_SECRET;
 if (!secret) throw new Error('WEBHOOK_SECRET is not set');
-// A secret that begins with whsec_ has the key in base64 after that.
-const key = secret.startsWith('whsec_') ? Buffer.from(secret.slice(6), 'base64') : secret;
+// The base64 after whsec_ is the key. Any other secret is the key itself.
+const encoded = /^whsec_([A-Za-z0-9+/]+)={0,2}$/.exec(secret)?.[1];
+const key = encoded ? Buffer.from(encoded, 'base64') : secret;
 
 // Returns the callback. Throws unless the gateway signed these bytes in the last five minutes.
 function verifyCallback(headers, body) {
@@ -43,13 +44,13 @@ createServer(async (request, response) => {
 }).listen(process.env.PORT ?? 4000, '127.0.0.1');
 `;
 
-const PYTHON = `import base64, hashlib, hmac, json, os, time
+const PYTHON = `import base64, hashlib, hmac, json, os, re, time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
-secret = os.environ["WEBHOOK_SECRET"]
-# A secret that begins with whsec_ has the key in base64 after that.
-encoded = secret.removeprefix("whsec_")
-key = secret.encode() if encoded == secret else base64.b64decode(encoded + "=" * (-len(encoded) % 4))
+secret = os.environ.get("WEBHOOK_SECRET") or exit("WEBHOOK_SECRET is not set")
+# The base64 after whsec_ is the key. Any other secret is the key itself.
+encoded = re.fullmatch(r"whsec_([A-Za-z0-9+/]+)={0,2}", secret)
+key = base64.b64decode(encoded[1] + "=" * (-len(encoded[1]) % 4)) if encoded else secret.encode()
 
 
 def verify_callback(headers, body):
@@ -85,9 +86,14 @@ HTTPServer(("127.0.0.1", int(os.environ.get("PORT", 4000))), Receiver).serve_for
 const PHP = `<?php
 declare(strict_types=1);
 
-$secret = getenv('WEBHOOK_SECRET') ?: exit('WEBHOOK_SECRET is not set');
-// A secret that begins with whsec_ has the key in base64 after that.
-$key = str_starts_with($secret, 'whsec_') ? base64_decode(substr($secret, 6)) : $secret;
+$secret = getenv('WEBHOOK_SECRET');
+if (!$secret) {
+    http_response_code(500);
+    exit('WEBHOOK_SECRET is not set');
+}
+// The base64 after whsec_ is the key. Any other secret is the key itself.
+$encoded = preg_match('~^whsec_([A-Za-z0-9+/]+)={0,2}$~D', $secret, $match) ? $match[1] : '';
+$key = $encoded === '' ? $secret : base64_decode($encoded);
 
 /** Returns the callback. Throws unless the gateway signed these bytes in the last five minutes. */
 function verifyCallback(array $server, string $body, string $key): array
@@ -131,6 +137,7 @@ import (
 	"log"
 	"net/http"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -173,9 +180,9 @@ func main() {
 		port = "4000"
 	}
 	key := []byte(secret)
-	// A secret that begins with whsec_ has the key in base64 after that.
-	if encoded, found := strings.CutPrefix(secret, "whsec_"); found {
-		key, _ = base64.RawStdEncoding.DecodeString(strings.TrimRight(encoded, "="))
+	// The base64 after whsec_ is the key. Any other secret is the key itself.
+	if found := regexp.MustCompile(\`^whsec_([A-Za-z0-9+/]+)={0,2}$\`).FindStringSubmatch(secret); found != nil {
+		key, _ = base64.RawStdEncoding.DecodeString(found[1])
 	}
 	http.HandleFunc("/", func(response http.ResponseWriter, request *http.Request) {
 		body, _ := io.ReadAll(request.Body)
@@ -201,6 +208,8 @@ import java.security.MessageDigest;
 import java.time.Instant;
 import java.util.Base64;
 import java.util.Objects;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
@@ -222,10 +231,12 @@ public class Receiver {
 
   public static void main(String[] arguments) throws Exception {
     String secret = Objects.requireNonNull(System.getenv("WEBHOOK_SECRET"), "WEBHOOK_SECRET is not set");
-    // A secret that begins with whsec_ has the key in base64 after that.
+    if (secret.isEmpty()) throw new IllegalArgumentException("WEBHOOK_SECRET is not set");
+    // The base64 after whsec_ is the key. Any other secret is the key itself.
+    Matcher encoded = Pattern.compile("whsec_([A-Za-z0-9+/]+)={0,2}").matcher(secret);
     byte[] key =
-        secret.startsWith("whsec_")
-            ? Base64.getDecoder().decode(secret.substring(6))
+        encoded.matches()
+            ? Base64.getDecoder().decode(encoded.group(1))
             : secret.getBytes(StandardCharsets.UTF_8);
     int port = Integer.parseInt(System.getenv().getOrDefault("PORT", "4000"));
     HttpServer server = HttpServer.create(new InetSocketAddress("127.0.0.1", port), 0);

@@ -39,7 +39,7 @@ ${listing('Create an order', createCommand(asset))}
 <h3>5. Receive the callback</h3>${renderReceive(facts)}</section>`;
 }
 
-function renderMerchant({ local }: DocsFacts, base: string): string {
+function renderMerchant({ local, openAt }: DocsFacts, base: string): string {
   const rows = [
     ['Base URL', `<code>${escapeHtml(base)}</code>`],
     ['Token', 'signs your requests. It is never sent; keep it on your server'],
@@ -54,7 +54,11 @@ function renderMerchant({ local }: DocsFacts, base: string): string {
       : prose(
           'This gateway runs in the local profile, with worthless money. The commands below work as they are: they use the merchant `default`, whose token is filled in. `npm run -s opentill -- merchant create --id my-shop --callback-url http://127.0.0.1:4000/` creates another.',
         );
-  return `<p>${origin}</p>${table('What a merchant has', ['What', 'Value or use'], rows)}`;
+  const elsewhere =
+    local === undefined && openAt !== undefined
+      ? `<p>${prose('This gateway runs in the local profile. To have the token filled in, open this page on the machine of the gateway:')} <a href="${escapeHtml(openAt)}">${escapeHtml(openAt)}</a></p>`
+      : '';
+  return `<p>${origin}</p>${elsewhere}${table('What a merchant has', ['What', 'Value or use'], rows)}`;
 }
 
 function renderPay({ local }: DocsFacts): string {

@@ -28,6 +28,7 @@ import {
   guidesAnswer,
   openApiAnswer,
   rootAnswer,
+  withoutSlash,
   type DocsDeps,
 } from './docs.ts';
 import { merchantLogoRoute } from './merchant-logo.ts';
@@ -87,12 +88,17 @@ function addDocuments(get: RouteAdders['get'], deps: DocsDeps, unknown: Route): 
   const [openApi, favicon, root, guides] = [openApiAnswer(), faviconAnswer(), rootAnswer(), guidesAnswer()];
   const guide = guideRoute();
   get('/', () => root);
-  get('/docs', docsRoute(deps));
-  get('/docs/guides', () => guides);
+  get('/docs', withoutSlash(docsRoute(deps)));
+  get(
+    '/docs/guides',
+    withoutSlash(() => guides),
+  );
   // A wildcard is a list of segments.
   get(
     '/docs/guides/*path',
-    (request, exchange) => guide([request.params['path'] ?? []].flat()) ?? unknown(request, exchange),
+    withoutSlash(
+      (request, exchange) => guide([request.params['path'] ?? []].flat()) ?? unknown(request, exchange),
+    ),
   );
   get('/openapi.json', () => openApi);
   // Browsers ask for the second one on pages that name no icon.

@@ -1,4 +1,5 @@
 import type { Request } from 'express';
+import type { MerchantLinks } from '@opentill/checkout/view/checkout-order';
 import { refusal, tooManyRequests, type Answer } from '../answer.ts';
 import { authenticateOrderId } from '../authenticate.ts';
 import type { CheckoutPage, Notice } from '../checkout-page.ts';
@@ -10,6 +11,9 @@ import { queryOf, singleParameter } from './query.ts';
 export interface CheckoutRouteDeps extends OrderRouteDeps {
   readonly checkoutPage: CheckoutPage;
 }
+
+/** The end of a payment link's signature, also of a damaged one. */
+const NAMED_MERCHANT = /\.(?<id>[A-Za-z0-9_-]{1,64})$/;
 
 /** GET /checkout?orderId=&sign=&lang=: the checkout page. Errors are pages too. */
 export function checkoutRoute(deps: CheckoutRouteDeps): Route {
@@ -23,14 +27,20 @@ export function checkoutRoute(deps: CheckoutRouteDeps): Route {
       sign,
       opensTo: 'customer',
     });
-    if ('status' in merchant) return asPage(checkoutPage, request, merchant);
+    if ('status' in merchant) {
+      // Rejected clients wait; they cause no query.
+      const named = merchant.status === 429 ? undefined : NAMED_MERCHANT.exec(sign ?? '')?.groups?.['id'];
+      const links = named === undefined ? undefined : await deps.store.findLinks(named);
+      return asPage(checkoutPage, request, merchant, links);
+    }
     exchange.orderId = orderId;
     const key = `${merchant.merchantId} ${orderId}`;
     const wait = await deps.limits.take('order:checkout', key, CHECKOUT_PAGE_LIMIT);
     if (wait > 0) return asPage(checkoutPage, request, tooManyRequests(wait));
     const order = await findOrder(deps, merchant, orderId);
     if (order === undefined || order.orderType !== 'COLLECTION') {
-      return checkoutPage.notice(request, 404, 'notFound');
+      const links = await deps.store.findLinks(merchant.merchantId);
+      return checkoutPage.notice(request, 404, 'notFound', links);
     }
     return checkoutPage.order(request, query, toPayinAnswer(order, deps.assets, deps.clock.now()));
   };
@@ -40,9 +50,14 @@ export function checkoutAssetRoute({ checkoutPage }: Pick<CheckoutRouteDeps, 'ch
   return (request) => checkoutPage.asset(request, String(request.params['name'])) ?? refusal('NOT_FOUND');
 }
 
-function asPage(checkoutPage: CheckoutPage, request: Request, { status, headers }: Answer): Answer {
+function asPage(
+  checkoutPage: CheckoutPage,
+  request: Request,
+  { status, headers }: Answer,
+  links?: MerchantLinks,
+): Answer {
   const notice: Notice = status === 429 ? 'tooManyRequests' : 'linkNotValid';
-  const answer = checkoutPage.notice(request, status, notice);
+  const answer = checkoutPage.notice(request, status, notice, links);
   return { ...answer, headers: { ...answer.headers, ...headers } };
 }
 

@@ -9,6 +9,7 @@ import { PAGE_SCRIPT } from '../docs/page-script.ts';
 import { renderGuide } from '../docs/render-guide.ts';
 import { renderReference } from '../docs/render-reference.ts';
 import { REFERENCE_STYLE } from '../docs/style.ts';
+import type { Route } from './order-routes.ts';
 
 const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
@@ -31,25 +32,38 @@ export interface DocsDeps {
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
+function isLoopback(url: string | undefined): boolean {
+  const name = url === undefined ? undefined : URL.parse(url)?.hostname;
+  return name !== undefined && LOOPBACK.test(name);
+}
+
 /**
- * The page was asked for under this machine's or the gateway's own name. A foreign name that resolves to this machine
- * (DNS rebinding) would let another site read the page.
+ * Only a gateway that serves this machine shows its token, and only under a name of this machine: a foreign name that
+ * resolves to it (DNS rebinding) would let another site read the page. A proxy may replace the host of a request, so
+ * the public URL counts too.
  */
-export function isOwnHost(host: string | undefined, gatewayUrl: string | undefined): boolean {
-  const name = host === undefined ? undefined : URL.parse(`http://${host}`)?.hostname;
-  if (name === undefined) return false;
-  const own = gatewayUrl === undefined ? undefined : URL.parse(gatewayUrl)?.hostname;
-  return LOOPBACK.test(name) || name === own;
+export function mayShowToken(host: string | undefined, gatewayUrl: string | undefined): boolean {
+  return isLoopback(gatewayUrl) && host !== undefined && isLoopback(`http://${host}`);
 }
 
 /** GET /docs: the way to a first payment, and the OpenAPI document, as one HTML page. */
 export function docsRoute({ docs }: DocsDeps): (request: Pick<Request, 'headers'>) => Answer {
   const { local, ...facts } = docs;
+  const { gatewayUrl } = facts;
+  const openAt = local !== undefined && isLoopback(gatewayUrl) ? `${gatewayUrl}/docs` : undefined;
   const render = (filled: LocalFacts | undefined) =>
-    page(200, renderReference({ ...facts, local: filled }), DOCS_CSP);
+    page(200, renderReference({ ...facts, local: filled, openAt }), DOCS_CSP);
   const rendered = render(undefined);
   if (local === undefined) return () => rendered;
-  return ({ headers }) => (isOwnHost(headers.host, facts.gatewayUrl) ? render(local()) : rendered);
+  return ({ headers }) => (mayShowToken(headers.host, gatewayUrl) ? render(local()) : rendered);
+}
+
+/** Links of a page are relative, so it has one address only. */
+export function withoutSlash(route: Route): Route {
+  return (request, exchange) => {
+    const last = /([^/]+)\/$/.exec(request.path)?.[1];
+    return last === undefined ? route(request, exchange) : redirectTo(`../${last}`);
+  };
 }
 
 /** GET /docs/guides/<path>: a document of the repository. Undefined for an unknown one. */

@@ -14,7 +14,11 @@ import {
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { RECEIVERS, type Receiver } from '../../src/docs/receivers.ts';
 
-const SECRETS = ['dev-webhook-secret', 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwVr+/ec8sHow='];
+const SECRETS = [
+  'dev-webhook-secret',
+  'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwVr+/ec8sHow=',
+  'whsec_not-in_base64', // the key itself
+];
 const PATIENCE_MS = 240_000; // Go compiles its standard library the first time
 const run = promisify(execFile);
 
@@ -44,9 +48,20 @@ export function describeReceivers(languages: readonly string[]): void {
           await running.stop();
         }
       }
+      await expectSecretRequired(folder, receiver);
     },
     2 * PATIENCE_MS,
   );
+}
+
+/** PHP's server starts without the program. */
+async function expectSecretRequired(folder: string, receiver: Receiver): Promise<void> {
+  const started = start(folder, receiver, '');
+  if (receiver.language !== 'PHP') return expect(started).rejects.toThrow('WEBHOOK_SECRET is not set');
+  const running = await started;
+  const answer = await fetch(running!.url, { method: 'POST', body: '{}' });
+  expect([answer.status, await answer.text()]).toEqual([500, 'WEBHOOK_SECRET is not set']);
+  await running!.stop();
 }
 
 async function expectVerified(running: Running, secret: string): Promise<void> {
@@ -82,6 +97,7 @@ async function start(folder: string, receiver: Receiver, secret: string): Promis
   let output = '';
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+  const closed = new Promise((resolve) => child.once('close', resolve));
   const failed = new Promise<Error | undefined>((resolve) => {
     child.once('error', resolve);
     child.once('spawn', () => resolve(undefined));
@@ -94,7 +110,10 @@ async function start(folder: string, receiver: Receiver, secret: string): Promis
   const url = `http://127.0.0.1:${port}/`;
   const listens = async () => child.exitCode !== null || (await isOpen(port));
   await waitUntil(`${receiver.language} listens`, listens, PATIENCE_MS);
-  if (child.exitCode !== null) throw new Error(`${command.join(' ')} ended: ${output}`);
+  if (child.exitCode !== null) {
+    await closed;
+    throw new Error(`${command.join(' ')} ended: ${output}`);
+  }
   return { url, output: () => output, stop: () => end(child) };
 }
 

@@ -1,3 +1,4 @@
+import { NAME_PATTERN } from '@opentill/contracts/http/schema-words';
 import { createSay, type Say } from '../texts/create-say.ts';
 import { isLanguage, preferredLanguage, type Language } from '../texts/languages.ts';
 import type { Fold } from '../view/folds.ts';
@@ -43,6 +44,9 @@ async function start(): Promise<void> {
     },
     data.order,
   );
+  listen(screen, say);
+  document.documentElement.classList.add('scripted');
+  if (data.isNotice === true) return;
   const findWallets = (order: NonNullable<PageData['order']>): void => {
     if (hasSearched) return;
     hasSearched = true;
@@ -61,20 +65,23 @@ async function start(): Promise<void> {
       onReachable: screen.showReachable,
       onRefused: (httpStatus) =>
         httpStatus === 404
-          ? screen.showNotice(say('notFound'), say('notFoundHint'))
-          : screen.showNotice(say('linkNotValid'), say('linkNotValidHint')),
+          ? screen.showNotice(say('notFound'), say('notFoundHint'), namedOrder(orderId))
+          : screen.showNotice(say('linkNotValid'), say('linkNotValidHint'), namedOrder(orderId)),
       random: Math.random,
     },
     data.order,
   );
   const time = watchTime(screen, following);
-  listen(screen, say);
-  document.documentElement.classList.add('scripted');
   // The server does not know which wallet was asked before a reload.
   screen.redraw();
   if (data.order !== null) findWallets(data.order);
   addEventListener('storage', screen.redraw);
   void watchPayments(screen);
+}
+
+/** For the payer to name to the shop; other characters could pass for a text of the page. */
+function namedOrder(orderId: string): string | null {
+  return new RegExp(NAME_PATTERN).test(orderId) ? orderId : null;
 }
 
 /** Polls one payment at a time. A wallet that does not answer is not polled again. */

@@ -37,7 +37,7 @@ export interface Screen {
   /** Time has jumped: the page asks for no payment until the next order is shown. */
   doubt(): void;
   showWallets(wallets: readonly PayingWallet[]): void;
-  showNotice(title: string, text: string): void;
+  showNotice(title: string, text: string, orderId: string | null): void;
   tick(): void;
   payWith(walletId: string): Promise<void>;
   /** The payer confirmed that the wallet did not send: a wallet may be asked again. */
@@ -86,12 +86,10 @@ export function createScreen(deps: ScreenDeps, first: CheckoutOrder | null): Scr
     showReachable: (reachable) => change({ offline: !reachable }),
     doubt: () => change({ doubtful: true }),
     showWallets: (wallets) => change({ wallets }),
-    showNotice(title, text) {
+    showNotice(title, text, orderId) {
       state.order = null;
-      put(
-        document,
-        renderNoticeMain({ title, text, again: null, orderId: null }, deps.say, document.location.host),
-      );
+      const notice = { title, text, again: null, orderId };
+      put(document, renderNoticeMain(notice, deps.say, document.location.host));
       document.title = title;
     },
     tick() {

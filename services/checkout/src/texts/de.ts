@@ -58,7 +58,7 @@ export const de: Texts = {
   unmatchedLate: '{amount} sind nach Ablauf der Zeit angekommen.',
   unmatchedShort: '{amount} sind angekommen; das ist weniger als der Preis.',
   unmatchedAfter: '{amount} sind angekommen, obwohl die Bestellung schon bezahlt war.',
-  unmatchedFailed: '{amount} ist eingegangen. Die Bestellung wurde abgelehnt.',
+  unmatchedFailed: '{amount} sind angekommen. Die Bestellung wurde abgelehnt.',
   unmatchedHint:
     'Der Betrag ist erfasst und nicht verloren. Bitte senden Sie ihn nicht noch einmal: Wenden Sie sich an den Shop und nennen Sie die Bestellnummer.',
   unmatchedMore: 'Und {count} weitere',
@@ -79,7 +79,8 @@ export const de: Texts = {
   codeOfAddress: 'QR-Code der Adresse',
   showCode: 'QR-Code zeigen',
   withAmount: 'Mit Betrag',
-  withAmountHint: 'Füllt Betrag und Netzwerk aus. Börsen und manche Wallets verstehen ihn nicht.',
+  withAmountHint:
+    'Füllt Betrag und Netzwerk aus. Börsen und manche Wallets verstehen ihn möglicherweise nicht.',
   addressOnly: 'Nur Adresse',
   addressOnlyHint: 'Jede Wallet und jede Börse kann ihn lesen. Geben Sie den Betrag selbst ein.',
   chooseCode: 'Was der QR-Code enthält',
@@ -139,7 +140,8 @@ export const de: Texts = {
   tryAgain: 'Noch einmal versuchen',
 
   notFound: 'Bestellung nicht gefunden',
-  notFoundHint: 'Diese Zahlungsanforderung gibt es nicht.',
+  notFoundHint:
+    'Diese Zahlungsanforderung gibt es nicht. Bitte öffnen Sie den Zahlungslink noch einmal aus dem Shop. Falls Sie schon bezahlt haben, nennen Sie dem Shop die Bestellnummer.',
   linkNotValid: 'Link ungültig',
   linkNotValidHint:
     'Dieser Zahlungslink ist ungültig. Bitte gehen Sie zurück zum Shop und öffnen Sie ihn noch einmal. Falls Sie schon bezahlt haben, nennen Sie dem Shop die Bestellnummer.',

@@ -54,7 +54,7 @@ export const fr: Texts = {
   unmatchedLate: '{amount} sont arrivés après le délai de paiement.',
   unmatchedShort: '{amount} sont arrivés, moins que le prix.',
   unmatchedAfter: '{amount} sont arrivés alors que la commande était déjà payée.',
-  unmatchedFailed: '{amount} est arrivé. La commande a été refusée.',
+  unmatchedFailed: '{amount} sont arrivés. La commande a été refusée.',
   unmatchedHint:
     'C’est enregistré et rien n’est perdu. Ne l’envoyez pas une seconde fois : contactez la boutique en indiquant le numéro de commande.',
   unmatchedMore: 'Et {count} de plus',
@@ -76,7 +76,7 @@ export const fr: Texts = {
   showCode: 'Afficher le code QR',
   withAmount: 'Avec montant',
   withAmountHint:
-    'Remplit le montant et le réseau. Les plateformes et certains portefeuilles ne le comprennent pas.',
+    'Remplit le montant et le réseau. Les plateformes et certains portefeuilles peuvent ne pas le comprendre.',
   addressOnly: 'Adresse seule',
   addressOnlyHint: 'Tous les portefeuilles et plateformes le lisent. Saisissez le montant à la main.',
   chooseCode: 'Contenu du code QR',
@@ -134,7 +134,8 @@ export const fr: Texts = {
   tryAgain: 'Réessayer',
 
   notFound: 'Commande introuvable',
-  notFoundHint: 'Cette demande de paiement n’existe pas.',
+  notFoundHint:
+    'Cette demande de paiement n’existe pas. Ouvrez de nouveau le lien de paiement depuis la boutique. Si vous avez déjà payé, indiquez-lui le numéro de commande.',
   linkNotValid: 'Lien non valide',
   linkNotValidHint:
     'Ce lien de paiement n’est pas valide. Retournez à la boutique et ouvrez-le de nouveau. Si vous avez déjà payé, indiquez-lui le numéro de commande.',

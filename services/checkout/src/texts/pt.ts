@@ -17,7 +17,7 @@ export const pt: Texts = {
   unsure: 'Seu pagamento foi enviado?',
   reverted: 'O pagamento falhou na rede',
 
-  payTo: 'Pagar {merchant}',
+  payTo: 'Pagar a {merchant}',
   paymentTo: 'Pagamento a {merchant}',
   paidTo: 'Pago a {merchant}',
   paymentRequest: 'Pedido de pagamento',
@@ -52,7 +52,7 @@ export const pt: Texts = {
   unmatchedLate: 'Chegaram {amount} fora do prazo.',
   unmatchedShort: 'Chegaram {amount}, menos que o preço.',
   unmatchedAfter: 'Chegaram {amount} quando o pedido já estava pago.',
-  unmatchedFailed: '{amount} chegou. O pedido foi recusado.',
+  unmatchedFailed: 'Chegaram {amount}. O pedido foi recusado.',
   unmatchedHint:
     'Está registrado e não se perdeu. Não envie de novo: fale com a loja e informe o número do pedido.',
   unmatchedMore: 'E mais {count}',
@@ -129,7 +129,8 @@ export const pt: Texts = {
   tryAgain: 'Tentar de novo',
 
   notFound: 'Pedido não encontrado',
-  notFoundHint: 'Esse pedido de pagamento não existe.',
+  notFoundHint:
+    'Esse pedido de pagamento não existe. Abra de novo o link de pagamento da loja. Se já pagou, informe à loja o número do pedido.',
   linkNotValid: 'Link inválido',
   linkNotValidHint:
     'Este link de pagamento não é válido. Volte à loja e abra-o de novo. Se já pagou, informe à loja o número do pedido.',

@@ -53,7 +53,7 @@ export const tr: Texts = {
   unmatchedLate: '{amount} ödeme süresinden sonra geldi.',
   unmatchedShort: '{amount} geldi; bu, fiyattan az.',
   unmatchedAfter: '{amount} sipariş zaten ödenmişken geldi.',
-  unmatchedFailed: '{amount} ulaştı. Sipariş reddedildi.',
+  unmatchedFailed: '{amount} geldi. Sipariş reddedildi.',
   unmatchedHint: 'Kaydedildi, kaybolmadı. Lütfen yeniden göndermeyin: sipariş numarasıyla mağazaya başvurun.',
   unmatchedMore: 'Ve {count} tane daha',
   payAnyway: 'Siparişi yine de öde',
@@ -130,7 +130,8 @@ export const tr: Texts = {
   tryAgain: 'Yeniden dene',
 
   notFound: 'Sipariş bulunamadı',
-  notFoundHint: 'Böyle bir ödeme isteği yok.',
+  notFoundHint:
+    'Böyle bir ödeme isteği yok. Lütfen ödeme bağlantısını mağazadan yeniden açın. Ödediyseniz mağazaya sipariş numarasını bildirin.',
   linkNotValid: 'Bağlantı geçersiz',
   linkNotValidHint:
     'Bu ödeme bağlantısı geçersiz. Lütfen mağazaya dönüp yeniden açın. Ödediyseniz mağazaya sipariş numarasını bildirin.',

@@ -51,7 +51,7 @@ export const vi: Texts = {
   unmatchedLate: '{amount} đến sau khi hết thời gian thanh toán.',
   unmatchedShort: 'Đã nhận {amount}, ít hơn giá.',
   unmatchedAfter: '{amount} đến khi đơn hàng đã được thanh toán.',
-  unmatchedFailed: '{amount} đã đến. Đơn hàng đã bị từ chối.',
+  unmatchedFailed: 'Đã nhận {amount}. Đơn hàng đã bị từ chối.',
   unmatchedHint:
     'Khoản này đã được ghi lại và không mất. Vui lòng không gửi lại: hãy liên hệ cửa hàng và nêu mã đơn hàng.',
   unmatchedMore: 'Và {count} khoản khác',
@@ -128,7 +128,8 @@ export const vi: Texts = {
   tryAgain: 'Thử lại',
 
   notFound: 'Không tìm thấy đơn hàng',
-  notFoundHint: 'Không có yêu cầu thanh toán như vậy.',
+  notFoundHint:
+    'Không có yêu cầu thanh toán như vậy. Vui lòng mở lại liên kết thanh toán từ cửa hàng. Nếu đã thanh toán, hãy cho cửa hàng biết mã đơn hàng.',
   linkNotValid: 'Liên kết không hợp lệ',
   linkNotValidHint:
     'Liên kết thanh toán này không hợp lệ. Vui lòng quay lại cửa hàng và mở lại. Nếu đã thanh toán, hãy cho cửa hàng biết mã đơn hàng.',

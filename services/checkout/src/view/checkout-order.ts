@@ -4,6 +4,7 @@ import { formatAmount, parseAmount } from '@opentill/domain/money';
 import { COLLECTION_REASONS } from '@opentill/domain/settle-collection';
 
 export type MerchantView = PayinOrderAnswer['merchant'];
+export type MerchantLinks = Pick<NonNullable<MerchantView>, 'shopUrl' | 'supportUrl' | 'supportEmail'>;
 /** A payment to the order's address that does not count for the order. */
 export type UnmatchedPayment = Omit<PayinOrderAnswer['unmatched'][number], 'chainName'> & {
   readonly chainName?: string;
@@ -150,12 +151,18 @@ export function paidAmounts(order: CheckoutOrder): PaidAmounts {
   };
 }
 
+interface LinkedOrder {
+  readonly orderId: string;
+  readonly returnUrl: string | null;
+  readonly merchant?: MerchantLinks;
+}
+
 /** URL that the payer returns to. */
-export function shopUrlOf({ returnUrl, merchant }: CheckoutOrder): string | null {
+export function shopUrlOf({ returnUrl, merchant }: LinkedOrder): string | null {
   return returnUrl ?? webUrl(merchant?.shopUrl);
 }
 
-export function contactUrlOf({ merchant, orderId }: CheckoutOrder): string | null {
+export function contactUrlOf({ merchant, orderId }: LinkedOrder): string | null {
   const email = merchant?.supportEmail ?? null;
   if (email === null) return webUrl(merchant?.supportUrl);
   return webUrl(merchant?.supportUrl) ?? `mailto:${email}?subject=${encodeURIComponent(orderId)}`;

@@ -1,10 +1,18 @@
 import type { Say } from '../texts/create-say.ts';
 import { LANGUAGE_VALUES, LANGUAGES, type Language } from '../texts/languages.ts';
-import { isOpen, type CheckoutOrder, type CheckoutState } from './checkout-order.ts';
+import {
+  contactUrlOf,
+  isOpen,
+  shopUrlOf,
+  type CheckoutOrder,
+  type CheckoutState,
+  type MerchantLinks,
+} from './checkout-order.ts';
+import { copyButton } from './copy-button.ts';
 import { foldsIn } from './folds.ts';
 import { markup, type Html } from './html.ts';
 import { ICONS, seal } from './icons.ts';
-import { headingOf, renderOrder } from './render-order.ts';
+import { headingOf, linkTo, renderOrder } from './render-order.ts';
 import { defaultPageContext, stateShown, type PageContext } from './page-context.ts';
 import { directionOf, type Theme } from './theme.ts';
 
@@ -14,6 +22,8 @@ export interface PageData {
   /** Null: the page chooses by its address and the browser. */
   readonly language: Language | null;
   readonly order: CheckoutOrder | null;
+  /** The page shows the reason why there is no order; its script only copies. */
+  readonly isNotice?: true;
   /** The theme's name and logo, for merchants without their own. */
   readonly brand: Brand;
 }
@@ -99,22 +109,40 @@ export interface Notice {
   readonly again: string | null;
   /** The order number of the link, which the page has not verified. */
   readonly orderId: string | null;
+  /** Of the merchant that the link names. */
+  readonly merchant?: MerchantLinks | undefined;
 }
 
 /** The reason why there is no order. `query`: see Content. */
 export function renderNotice(frame: Frame, notice: Notice, query: string): string {
   const main = renderNoticeMain(notice, frame.say, hostOf(frame.baseUrl));
-  const { title } = notice;
-  return renderDocument(frame, { title, head: markup``, main, data: null, query, brand: frame.theme });
+  const { title, orderId } = notice;
+  const { language, theme: brand } = frame;
+  const data = { apiBase: '', language, order: null, isNotice: true, brand } as const;
+  return renderDocument(frame, {
+    title,
+    head: markup``,
+    main,
+    data: orderId === null ? null : data,
+    query,
+    brand,
+  });
 }
 
 export function renderNoticeMain(notice: Notice, say: Say, host: string | null): Html {
-  const { title, text, again, orderId } = notice;
+  const { title, text, again, orderId, merchant } = notice;
+  const known = { orderId: orderId ?? '', returnUrl: null, ...(merchant && { merchant }) };
+  const [shop, contact] = [shopUrlOf(known), contactUrlOf(known)];
+  const links = [
+    again !== null && markup`<a class="button" href="">${again}</a>`,
+    shop !== null && linkTo(shop, say('backToShop'), again === null ? 'button' : 'button plain'),
+    contact !== null && linkTo(contact, say('contactShop'), 'button plain'),
+  ].filter((link) => link !== false);
   return markup`<main data-state="notice">
     <section class="step">
       <div class="status"><div role="status"><h1>${title}</h1><p class="advice">${text}</p></div>${seal(again === null ? 'close' : 'time')}</div>
-      ${orderId !== null && markup`<dl class="facts"><div><dt>${say('order')}</dt><dd><code class="given" dir="ltr">${orderId}</code></dd></div></dl>`}
-      ${again !== null && markup`<div class="next"><a class="button" href="">${again}</a></div>`}
+      ${orderId !== null && markup`<dl class="facts"><div><dt>${say('order')}</dt><dd><code class="given" dir="ltr">${orderId}</code>${copyButton('copyOrder', orderId, say)}</dd></div></dl>`}
+      ${links.length > 0 && markup`<div class="next">${links}</div>`}
     </section>
     <p class="foot">${host !== null && markup`<span>${say('hostedBy', { host })}</span>`}</p>
   </main>`;

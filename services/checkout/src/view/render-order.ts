@@ -150,6 +150,6 @@ function nextSteps(order: CheckoutOrder, state: CheckoutState, say: Say): Html |
   </div>`;
 }
 
-function linkTo(url: string, text: string, kind: 'button' | 'button plain' | 'quiet'): Html {
+export function linkTo(url: string, text: string, kind: 'button' | 'button plain' | 'quiet'): Html {
   return markup`<a class="${kind}" href="${url}" rel="noreferrer noopener">${text}</a>`;
 }
