@@ -25,8 +25,15 @@ export interface TokenDisplay {
   readonly displayDecimals: number;
 }
 
-type TokenId = Pick<UnmatchedToFormat, 'chain' | 'symbol'>;
+export type TokenId = Pick<UnmatchedToFormat, 'chain' | 'symbol'>;
 type TokenOf = (chain: Chain, symbol: string) => TokenDisplay | undefined;
+
+/** Also of disabled chains. */
+export function configuredTokens(
+  networks: readonly { readonly chain: Chain; readonly tokens: readonly { readonly symbol: string }[] }[],
+): TokenId[] {
+  return networks.flatMap(({ chain, tokens }) => tokens.map(({ symbol }) => ({ chain, symbol })));
+}
 
 /** Undefined for a token that is no longer configured. The order keeps the decimals of its own token. */
 export function unmatchedTokenOf(

@@ -1,4 +1,5 @@
 import type { Address, AddressCodec } from '@opentill/chain/address-codec';
+import { configuredTokens } from '@opentill/contracts/format-unmatched';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { networkKindOf } from '@opentill/contracts/network-kind';
 import type { Database } from '@opentill/db/database';
@@ -131,7 +132,7 @@ export function createApp(deps: ApiDeps): Api {
 function createParts(deps: ApiDeps): Omit<RouterDeps, 'readiness'> {
   const { database, settings, clock, newId } = deps;
   const observe = createObserve(deps);
-  const store = createStore(database.kysely);
+  const store = createStore(database.kysely, configuredTokens(deps.networks));
   const assets = createAssetBook(deps.networks, deps.codecs);
   const merchants = createMerchantBook({
     store,

@@ -42,7 +42,7 @@ async function left(): Promise<string[]> {
 it('deletes expired rows in bounded steps and keeps the needed ones', async () => {
   await given(5);
   const api = testDatabase.open('api');
-  const store = createStore(api.kysely);
+  const store = createStore(api.kysely, []);
   expect(await store.deleteExpired(3)).toBe('again');
   expect(await left()).toHaveLength(2 * (5 - 3 + 1));
   expect(await store.deleteExpired(3)).toBeUndefined();

@@ -390,6 +390,20 @@ describe('the field unmatched', () => {
     expect(data.unmatchedCount).toBe(UNMATCHED_SHOWN + 1);
   });
 
+  it('neither lists nor counts payments of tokens that are not configured', async () => {
+    const order = await collection({ status: 'INIT' });
+    const usdc = { symbol: 'USDC', contract_address: USDC_SEPOLIA } as const;
+    const wrongToken = await aTransfer(admin.kysely, order, usdc);
+    await insert(order, wrongToken, 'WRONG_TOKEN');
+    for (let i = 0; i < UNMATCHED_SHOWN; i += 1) {
+      const gone = await aTransfer(admin.kysely, order, { symbol: 'DAI', contract_address: STRANGER });
+      await insert(order, gone, 'WRONG_TOKEN');
+    }
+    expect(await shownBy(order)).toMatchObject([{ txid: wrongToken.tx_hash }]);
+    const { data } = await api.signedGet('pay', order.order_id);
+    expect(data.unmatchedCount).toBe(1);
+  });
+
   it('is read in the query of the order', async () => {
     const order = await collection({ status: 'INIT' });
     await insert(order, await aTransfer(admin.kysely, order, { symbol: 'USDC' }), 'WRONG_TOKEN');
@@ -401,7 +415,7 @@ describe('the field unmatched', () => {
       },
       transformResult: ({ result }) => Promise.resolve(result),
     });
-    const store = createStore(counted);
+    const store = createStore(counted, [{ chain: 'ETH_SEPOLIA', symbol: 'USDC' }]);
     expect(await store.findOrder('shop', order.order_id)).toMatchObject({ unmatched: [{ symbol: 'USDC' }] });
     expect(await store.findStatus('shop', order.order_id)).toMatchObject({ unmatched: [{ symbol: 'USDC' }] });
     expect(sent).toBe(2);

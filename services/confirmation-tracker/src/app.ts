@@ -1,3 +1,4 @@
+import { configuredTokens } from '@opentill/contracts/format-unmatched';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Db } from '@opentill/db/database';
 import { createOutboxStore } from '@opentill/db/outbox';
@@ -94,6 +95,7 @@ function startWork(deps: TrackerDeps, observe: Observe, displayOf: HandlerDeps['
     clock,
     displayOf,
     verifiedDepths: verifiedDepths(deps.networks),
+    tokens: configuredTokens(deps.networks),
     dustBelow: dustBelowOf(deps.networks),
     nativeSymbolOf: nativeSymbols(deps.networks),
     observe,

@@ -68,9 +68,13 @@ export function createUnmatchedReport(
   { order, last, facts, now }: UnmatchedFacts,
 ): UnmatchedRows {
   const shown = new Map<number, ShownTransfer>();
+  const unlisted = new Map<number, ShownTransfer>();
+  // Only listed ones share the limited places of the list.
+  const placeOf = (transfer: TransferRow): Map<number, ShownTransfer> =>
+    unmatchedTokenOf(order, transfer, tokenOfIn(deps)) === undefined ? unlisted : shown;
   for (const transfer of facts.unmatched) {
     const held = transfer.unmatched;
-    if (held !== null) shown.set(transfer.transferId, { transfer, ...held });
+    if (held !== null) placeOf(transfer).set(transfer.transferId, { transfer, ...held });
   }
   let isChanged = false;
 
@@ -78,9 +82,10 @@ export function createUnmatchedReport(
     const wasShown = transfer.unmatched?.dust === false && !transfer.unmatched.withdrawn;
     const isShown = !row.dust && !row.withdrawn;
     isChanged ||= wasShown || isShown;
-    if (isShown) shown.set(transfer.transferId, { transfer, reason: row.reason, reported: row.reported });
-    else shown.delete(transfer.transferId);
-    if (shown.size > 2 * UNMATCHED_SHOWN) keepNewest(shown);
+    const place = placeOf(transfer);
+    if (isShown) place.set(transfer.transferId, { transfer, reason: row.reason, reported: row.reported });
+    else place.delete(transfer.transferId);
+    if (place.size > 2 * UNMATCHED_SHOWN) keepNewest(place);
   };
 
   return {
@@ -91,11 +96,11 @@ export function createUnmatchedReport(
     },
     end(paidBy) {
       keepNewest(shown);
-      const isListed = ({ transfer }: ShownTransfer): boolean =>
-        unmatchedTokenOf(order, transfer, tokenOfIn(deps)) !== undefined;
-      const listed = [...shown.values()].filter(isListed);
-      const unreported = order.notifyUnmatched ? [...shown.values()].filter(({ reported }) => !reported) : [];
-      const fresh = unreported.filter(isListed);
+      keepNewest(unlisted);
+      const listed = [...shown.values()];
+      const unreportedOf = (some: Iterable<ShownTransfer>): ShownTransfer[] =>
+        order.notifyUnmatched ? [...some].filter(({ reported }) => !reported) : [];
+      const fresh = unreportedOf(listed);
       const { unmatchedCallbackAt: before } = order;
       const isAllowed = before === null || now >= nextAfter(before);
       const isWritten = fresh.length > 0 && isAllowed;
@@ -104,7 +109,7 @@ export function createUnmatchedReport(
       return {
         data: isWritten ? dataOf(deps, { ...order, ...last }, listed, facts, paidBy) : null,
         reported: isWritten ? fresh.map(toReported) : [],
-        unlisted: unreported.filter((one) => !isListed(one)).map(({ transfer }) => transfer),
+        unlisted: unreportedOf(unlisted.values()).map(({ transfer }) => transfer),
         isMoved: isChanged || isWritten || (dueAt !== null) !== order.owesUnmatchedCallback,
         times: { unmatchedCallbackAt: at, unmatchedCallbackDueAt: dueAt },
       };

@@ -1,3 +1,4 @@
+import type { TokenId } from '@opentill/contracts/format-unmatched';
 import type { OrderStatus } from '@opentill/contracts/notify-order';
 import type { Chain } from '@opentill/domain/chains';
 import { isCredited, subtractFromCounted } from '@opentill/domain/collection-sums';
@@ -33,6 +34,8 @@ export interface OperatorDecision extends Omit<CollectionDecision, 'otherMoney'>
 
 export interface SettleOrderDeps extends NotifyDeps {
   readonly verifiedDepths: ReadonlyMap<Chain, number>;
+  /** The configured ones. */
+  readonly tokens: readonly TokenId[];
   /** Base units. A smaller transfer is booked, but does not move its order or cause a callback. */
   readonly dustBelow: (chain: Chain, symbol: string) => bigint;
 }

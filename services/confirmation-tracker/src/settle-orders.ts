@@ -30,9 +30,9 @@ export async function settleOrders(
 ): Promise<readonly OrderOutcome[]> {
   const locked = await lockOrders(tx, selection, options);
   if (locked.length === 0) return [];
-  const { verifiedDepths } = deps;
+  const { verifiedDepths, tokens } = deps;
   const { transferIds } = selection;
-  const facts = await loadFacts(tx, { orders: locked, transferIds, verifiedDepths });
+  const facts = await loadFacts(tx, { orders: locked, transferIds, verifiedDepths, tokens });
   const orders = inOrderOfPayment(locked, facts);
   const begin: Begin = (order, known) =>
     settleOrder(deps, order, known, deps.clock.now(), options.decisions?.get(order.orderPk));
@@ -48,7 +48,7 @@ export async function settleOrders(
   }
   const saved: OrderOutcome[] = [];
   if (ofEvery.length > 0) {
-    const selected = { orders: ofEvery, transferIds, verifiedDepths };
+    const selected = { orders: ofEvery, transferIds, verifiedDepths, tokens };
     for await (const rows of settleEveryTransfer(tx, selected, begin, outcomes)) {
       await saveOutcomes(tx, deps, [rows]);
       // The deferred checks of all parts together could exceed the statement timeout of a commit.

@@ -24,7 +24,8 @@ afterAll(() => s.close());
 async function bothSums(order: OrderRow) {
   return s.deps.db.transaction().execute(async (tx) => {
     const orders = await lockOrders(tx, ordersByKey([order.order_pk]));
-    const known = { orders, transferIds: [], verifiedDepths: s.deps.verifiedDepths };
+    const { verifiedDepths, tokens } = s.deps;
+    const known = { orders, transferIds: [], verifiedDepths, tokens };
     const facts = (await loadFacts(tx, known)).get(order.order_pk)!;
     const every: TrackerTransfer[] = [];
     for await (const { others } of loadEveryTransfer(tx, known)) every.push(...others);

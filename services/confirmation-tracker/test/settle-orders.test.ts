@@ -673,7 +673,8 @@ test('settles a payment to a SUCCESS order without reading earlier ones', async 
     const selection = ordersOfTransfers([another.transfer_id]);
     const locked = await lockOrders(tx, selection);
     const { transferIds } = selection;
-    const known = { orders: locked, transferIds, verifiedDepths: s.deps.verifiedDepths };
+    const { verifiedDepths, tokens } = s.deps;
+    const known = { orders: locked, transferIds, verifiedDepths, tokens };
     const facts = await loadFacts(tx, known);
     expect(facts.get(order.order_pk)?.transfers.map((t) => t.transferId)).toEqual([another.transfer_id]);
     for await (const page of loadEveryTransfer(tx, known)) expect(page.others).toHaveLength(31);

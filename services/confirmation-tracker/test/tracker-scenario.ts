@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql, type Insertable } from 'kysely';
 import type { EventData, EventEnvelope, EventType } from '@opentill/contracts/event-catalog';
+import { configuredTokens } from '@opentill/contracts/format-unmatched';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { NotifyOrder } from '@opentill/contracts/notify-order';
 import type { Chain } from '@opentill/domain/chains';
@@ -121,6 +122,7 @@ export async function createTrackerScenario() {
     clock: { now: () => new Date() },
     displayOf,
     verifiedDepths: verifiedDepths(NETWORKS),
+    tokens: configuredTokens(NETWORKS),
     dustBelow: dustBelowOf(NETWORKS),
     nativeSymbolOf: nativeSymbols(NETWORKS),
     observe,

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { UNMATCHED_SHOWN } from '@opentill/contracts/format-unmatched';
 import type { NotifyUnmatched } from '@opentill/contracts/notify-order';
 import type { OrderRow, TransferRow } from '@opentill/testkit/scenario';
 import { settleTransfers, type HandlerDeps } from '../src/handlers/settle-event.ts';
@@ -182,6 +183,22 @@ describe('a payment in a token that was removed from the configuration', () => {
     expect(await timesOf(asked)).toMatchObject({ dueAt: null });
     await settle(300, await s.verify(waiting));
     expect(await reportedAmounts(asked)).toEqual(['1.50', '3.00 1.50']);
+  });
+
+  test('takes no place of the payments that are listed', async () => {
+    const asked = await order({ expires_at: at(30) });
+    await sweepDue(depsAt(0));
+    const gone: TransferRow[] = [];
+    const late = await s.transfer(asked, 20n, { state: 'VERIFIED' });
+    for (let i = 0; i < UNMATCHED_SHOWN; i += 1) gone.push(await s.transfer(asked, ONE_AND_A_HALF, OTHER));
+    const deps = { displayOf: withoutOther, tokens: [] };
+    // The same transaction, then transactions in which the others are already recorded.
+    const all = [late, ...gone].map(({ transfer_id }) => transfer_id);
+    await settleTransfers(depsAt(100, deps), all);
+    expect(await reportedAmounts(asked)).toEqual(['0.00002']);
+    const later = await s.transfer(asked, 30n, { state: 'VERIFIED' });
+    await settleTransfers(depsAt(200, deps), [later.transfer_id]);
+    expect(await reportedAmounts(asked)).toEqual(['0.00002', '0.00003 0.00002']);
   });
 
   test('leaves a callback of other payments without it, and stays unreported', async () => {

@@ -1,3 +1,4 @@
+import type { TokenId } from '@opentill/contracts/format-unmatched';
 import type { Db } from '@opentill/db/database';
 import { creations } from './create-orders.ts';
 import { orderReads } from './read-orders.ts';
@@ -6,6 +7,7 @@ import { watching } from './watch-orders.ts';
 
 export type Store = ReturnType<typeof createStore>;
 
-export function createStore(db: Db) {
-  return { ...creations(db), ...orderReads(db), ...watching(db), ...upkeep(db) };
+/** @param tokens the configured ones */
+export function createStore(db: Db, tokens: readonly TokenId[]) {
+  return { ...creations(db), ...orderReads(db, tokens), ...watching(db), ...upkeep(db) };
 }

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { UNMATCHED_COUNTED, UNMATCHED_SHOWN } from '@opentill/contracts/format-unmatched';
+import { UNMATCHED_COUNTED, UNMATCHED_SHOWN, type TokenId } from '@opentill/contracts/format-unmatched';
 import type { OrderStatus } from '@opentill/contracts/notify-order';
 import type { Db } from '@opentill/db/database';
 import type { LogoType } from '@opentill/db/merchant-tables';
@@ -67,6 +67,12 @@ export interface StatusRow {
   readonly unmatched: readonly UnmatchedRow[];
 }
 
+export interface LinksRow {
+  readonly shopUrl: string | null;
+  readonly supportUrl: string | null;
+  readonly supportEmail: string | null;
+}
+
 export interface LogoRow {
   readonly logo: Buffer;
   readonly logoType: LogoType;
@@ -75,24 +81,33 @@ export interface LogoRow {
 
 const ORDER_COLUMNS = createdColumns('o');
 
-/** Bounded ranges of the index unmatched_deposit_shown, which is empty for most orders. */
-const UNMATCHED_ROWS = sql`
+/** Columns of an order `o`. Bounded ranges of the index unmatched_deposit_shown, which is empty for most orders. */
+function unmatchedColumns(tokens: readonly TokenId[]) {
+  const chains = tokens.map(({ chain }) => chain);
+  const symbols = tokens.map(({ symbol }) => symbol);
+  // As toUnmatchedTransfers: without tokens that are no longer configured, but with the order's own.
+  const rows = sql`
     from unmatched_deposit d join transfer t on t.transfer_id = d.transfer_id
-    where d.order_pk = o.order_pk and not d.withdrawn and not d.dust and t.state <> 'ORPHANED'`;
+    where d.order_pk = o.order_pk and not d.withdrawn and not d.dust and t.state <> 'ORPHANED'
+      and ((t.chain, t.symbol) in (select * from unnest(${chains}::text[], ${symbols}::text[]))
+        or (t.chain, t.symbol) = (o.chain, o.symbol))`;
+  return {
+    /** Newest first. */
+    unmatched: sql`coalesce((
+      select jsonb_agg(jsonb_build_object('chain', u.chain, 'symbol', u.symbol, 'amount', u.amount::text,
+        'txHash', u.tx_hash, 'reason', u.reason) order by u.transfer_id desc)
+      from (
+        select d.transfer_id, d.reason, t.chain, t.symbol, t.amount, t.tx_hash ${rows}
+        order by d.transfer_id desc limit ${sql.lit(UNMATCHED_SHOWN)}
+      ) u), '[]')`,
+    count: sql`(
+      select count(*)::int from (select ${rows} limit ${sql.lit(UNMATCHED_COUNTED)}) counted)`,
+  };
+}
 
-/** Newest first. */
-const UNMATCHED = sql`coalesce((
-  select jsonb_agg(jsonb_build_object('chain', u.chain, 'symbol', u.symbol, 'amount', u.amount::text,
-    'txHash', u.tx_hash, 'reason', u.reason) order by u.transfer_id desc)
-  from (
-    select d.transfer_id, d.reason, t.chain, t.symbol, t.amount, t.tx_hash ${UNMATCHED_ROWS}
-    order by d.transfer_id desc limit ${sql.lit(UNMATCHED_SHOWN)}
-  ) u), '[]')`;
-
-const UNMATCHED_COUNT = sql`(
-  select count(*)::int from (select ${UNMATCHED_ROWS} limit ${sql.lit(UNMATCHED_COUNTED)}) counted)`;
-
-export function orderReads(db: Db) {
+/** @param tokens the configured ones */
+export function orderReads(db: Db, tokens: readonly TokenId[]) {
+  const { unmatched, count } = unmatchedColumns(tokens);
   return {
     async findOrder(merchantId: string, orderId: string): Promise<OrderRow | undefined> {
       const { rows } = await sql<OrderRow>`
@@ -107,7 +122,7 @@ export function orderReads(db: Db) {
           jsonb_build_object('merchantId', m.merchant_id, 'name', nullif(m.name, m.merchant_id), 'logoHash', m.logo_hash,
             'accentColor', m.accent_color, 'supportUrl', m.support_url, 'supportEmail', m.support_email,
             'shopUrl', m.shop_url) as merchant,
-          ${UNMATCHED} as unmatched, ${UNMATCHED_COUNT} as "unmatchedCount"
+          ${unmatched} as unmatched, ${count} as "unmatchedCount"
         from orders o
         join merchant m on m.merchant_id = o.merchant_id
         left join chain_cursor c on c.chain = o.chain
@@ -135,8 +150,16 @@ export function orderReads(db: Db) {
 
     async findStatus(merchantId: string, orderId: string): Promise<StatusRow | undefined> {
       const { rows } = await sql<StatusRow>`
-        select o.status, o.chain, o.symbol, o.decimals, o.display_decimals as "displayDecimals", ${UNMATCHED} as unmatched
+        select o.status, o.chain, o.symbol, o.decimals, o.display_decimals as "displayDecimals", ${unmatched} as unmatched
         from orders o where o.merchant_id = ${merchantId} and o.order_id = ${orderId}`.execute(db);
+      return rows[0];
+    },
+
+    /** Public links. Undefined if the merchant is unknown or disabled. */
+    async findLinks(merchantId: string): Promise<LinksRow | undefined> {
+      const { rows } = await sql<LinksRow>`
+        select shop_url as "shopUrl", support_url as "supportUrl", support_email as "supportEmail" from merchant
+        where merchant_id = ${merchantId} and enabled`.execute(db);
       return rows[0];
     },
 

@@ -1,5 +1,5 @@
 import { sql, type RawBuilder } from 'kysely';
-import { UNMATCHED_SHOWN } from '@opentill/contracts/format-unmatched';
+import { UNMATCHED_SHOWN, type TokenId } from '@opentill/contracts/format-unmatched';
 import type { Tx } from '@opentill/db/database';
 import type { Chain } from '@opentill/domain/chains';
 import type { TransferState } from '@opentill/domain/confirmations';
@@ -57,6 +57,7 @@ export interface FactsSelection {
   readonly orders: readonly LockedOrder[];
   readonly transferIds: readonly (string | number)[];
   readonly verifiedDepths: ReadonlyMap<Chain, number>;
+  readonly tokens: readonly TokenId[];
 }
 
 /** False if the transfer is still booked to a hot wallet (hot-wallet-deposits.ts), or settled for another order. */
@@ -69,7 +70,7 @@ const held = sql`left join transfer_settlement held on held.transfer_id = t.tran
 const NEWEST_READ = 8;
 
 /** The few transfers that any settlement needs, by index: named, moved by a reorganisation, refunded, newest. */
-function candidates({ orders }: FactsSelection): RawBuilder<unknown> {
+function candidates({ orders, tokens }: FactsSelection): RawBuilder<unknown> {
   const reporting = orders.filter(({ notifyUnmatched }) => notifyUnmatched).map(({ orderPk }) => orderPk);
   return sql`
     select d.place, d.order_pk, n.transfer_id, 'NAMED' as role, false as went_elsewhere
@@ -104,16 +105,21 @@ function candidates({ orders }: FactsSelection): RawBuilder<unknown> {
       ) t ${held}
       where ${isAskedFor} and ${isHere} and (d.status <> 'SUCCESS' or held.credited)
       order by t.block_height desc, t.transfer_id desc limit 1
-    ) newest${reporting.length === 0 ? sql`` : unmatchedOf(reporting)}`;
+    ) newest${reporting.length === 0 ? sql`` : unmatchedOf(reporting, tokens)}`;
 }
 
-/** As the api lists them. */
-function unmatchedOf(orderPks: readonly string[]): RawBuilder<unknown> {
+/** As the api lists them: of configured tokens and the order's own. */
+function unmatchedOf(orderPks: readonly string[], tokens: readonly TokenId[]): RawBuilder<unknown> {
+  const chains = tokens.map(({ chain }) => chain);
+  const symbols = tokens.map(({ symbol }) => symbol);
   return sql`
     union all
     select d.place, d.order_pk, listed.transfer_id, 'UNMATCHED', false
     from asked d cross join lateral (
-      select u.transfer_id from unmatched_deposit u where u.order_pk = d.order_pk and not u.withdrawn and not u.dust
+      select u.transfer_id from unmatched_deposit u join transfer t using (transfer_id)
+      where u.order_pk = d.order_pk and not u.withdrawn and not u.dust
+        and ((t.chain, t.symbol) in (select * from unnest(${chains}::text[], ${symbols}::text[]))
+          or (t.chain, t.symbol) = (d.chain, d.symbol))
       order by u.transfer_id desc limit ${sql.lit(UNMATCHED_SHOWN)}
     ) listed
     where d.order_pk = any(${orderPks}::uuid[])`;

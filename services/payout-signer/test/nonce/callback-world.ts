@@ -136,6 +136,7 @@ async function startTracker({ network }: SignerWorld, db: SignerWorld['admin']) 
     newId,
     clock: systemClock,
     displayOf: await loadDisplayForms([network]),
+    tokens: [],
     dustBelow: () => 0n,
     verifiedDepths: verifiedDepths([network]),
     nativeSymbolOf: nativeSymbols([network]),

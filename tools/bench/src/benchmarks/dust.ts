@@ -49,6 +49,7 @@ async function trackerDeps(db: HandlerDeps['db']): Promise<HandlerDeps> {
     clock: { now: () => new Date() },
     displayOf: await loadDisplayForms([]),
     verifiedDepths: new Map([['ETH_SEPOLIA', 3]]),
+    tokens: [],
     dustBelow: () => 0n,
     nativeSymbolOf: () => 'ETH',
     wakeRelay: nothing,
