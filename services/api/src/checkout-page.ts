@@ -26,6 +26,14 @@ export type Notice = Extract<
   'notFound' | 'linkNotValid' | 'tooManyRequests' | 'notAvailable' | 'noPage'
 >;
 
+const HINTS = {
+  notFound: 'linkNotValidHint',
+  linkNotValid: 'linkNotValidHint',
+  tooManyRequests: 'tooManyRequestsHint',
+  notAvailable: 'notAvailableHint',
+  noPage: 'noPageHint',
+} as const satisfies Readonly<Record<Notice, TextName>>;
+
 /** Temporary notices, whose page offers another try. */
 const TEMPORARY: ReadonlySet<Notice> = new Set(['tooManyRequests', 'notAvailable']);
 
@@ -88,7 +96,7 @@ export function createCheckoutPage(design: CheckoutDesign, baseUrl: string): Che
       const frame = frameFor(languageOf(request, query), scripts);
       const { say } = frame;
       const again = TEMPORARY.has(notice) ? say('tryAgain') : null;
-      const content = { title: say(notice), text: say(`${notice}Hint`), again, orderId, merchant };
+      const content = { title: say(notice), text: say(HINTS[notice]), again, orderId, merchant };
       const html = renderNotice(frame, content, query.toString());
       const policy = contentPolicy({ style: frame.style, scripts, chain: null });
       return page(status, html, `${policy}; frame-ancestors 'none'`);

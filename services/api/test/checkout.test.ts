@@ -268,6 +268,7 @@ describe('checkout page', () => {
       expect(page.headers.get('content-security-policy')).toMatch(/^default-src 'none'; (?!.*trongrid)/);
       expect(page.text).toContain(text);
     }
+    expect((await open('unknown')).text).toContain('go back to the shop and open it again');
     const nameless = await api.request('GET', '/checkout');
     expect(nameless.headers.get('content-security-policy')).not.toContain('script-src');
   });

@@ -1,4 +1,3 @@
-import { NAME_PATTERN } from '@opentill/contracts/http/schema-words';
 import { createSay, type Say } from '../texts/create-say.ts';
 import { isLanguage, preferredLanguage, type Language } from '../texts/languages.ts';
 import type { Fold } from '../view/folds.ts';
@@ -13,6 +12,8 @@ import { createAnnouncer, createScreen, type Screen } from './screen.ts';
 import { createSentPayments } from './sent-payments.ts';
 import { discoverWallets, type WalletScope } from './wallets/discover-wallets.ts';
 
+/** For the payer to name to the shop; other characters could pass for a text of the page. */
+const ORDER_ID = /^[\w.:~@-]{1,64}$/;
 const COPIED_SHOWN_MS = 2_000;
 const TICK_MS = 1_000;
 const WATCH_PAYMENT_MS = 5_000;
@@ -63,10 +64,10 @@ async function start(): Promise<void> {
         time.checkClocks();
       },
       onReachable: screen.showReachable,
-      onRefused: (httpStatus) =>
-        httpStatus === 404
-          ? screen.showNotice(say('notFound'), say('notFoundHint'), namedOrder(orderId))
-          : screen.showNotice(say('linkNotValid'), say('linkNotValidHint'), namedOrder(orderId)),
+      onRefused(httpStatus) {
+        const name = httpStatus === 404 ? 'notFound' : 'linkNotValid';
+        screen.showNotice(say(name), say('linkNotValidHint'), ORDER_ID.test(orderId) ? orderId : null);
+      },
       random: Math.random,
     },
     data.order,
@@ -77,11 +78,6 @@ async function start(): Promise<void> {
   if (data.order !== null) findWallets(data.order);
   addEventListener('storage', screen.redraw);
   void watchPayments(screen);
-}
-
-/** For the payer to name to the shop; other characters could pass for a text of the page. */
-function namedOrder(orderId: string): string | null {
-  return new RegExp(NAME_PATTERN).test(orderId) ? orderId : null;
 }
 
 /** Polls one payment at a time. A wallet that does not answer is not polled again. */

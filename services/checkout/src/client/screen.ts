@@ -88,7 +88,7 @@ export function createScreen(deps: ScreenDeps, first: CheckoutOrder | null): Scr
     showWallets: (wallets) => change({ wallets }),
     showNotice(title, text, orderId) {
       state.order = null;
-      const notice = { title, text, again: null, orderId };
+      const notice = { title, text, orderId, seal: 'close', links: [] } as const;
       put(document, renderNoticeMain(notice, deps.say, document.location.host));
       document.title = title;
     },

@@ -140,8 +140,6 @@ export const de: Texts = {
   tryAgain: 'Noch einmal versuchen',
 
   notFound: 'Bestellung nicht gefunden',
-  notFoundHint:
-    'Diese Zahlungsanforderung gibt es nicht. Bitte öffnen Sie den Zahlungslink noch einmal aus dem Shop. Falls Sie schon bezahlt haben, nennen Sie dem Shop die Bestellnummer.',
   linkNotValid: 'Link ungültig',
   linkNotValidHint:
     'Dieser Zahlungslink ist ungültig. Bitte gehen Sie zurück zum Shop und öffnen Sie ihn noch einmal. Falls Sie schon bezahlt haben, nennen Sie dem Shop die Bestellnummer.',

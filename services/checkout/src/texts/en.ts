@@ -129,8 +129,6 @@ export const en = {
   tryAgain: 'Try again',
 
   notFound: 'Order not found',
-  notFoundHint:
-    'There is no such payment request. Please open the payment link from the shop again. If you have already paid, give the shop the order number.',
   linkNotValid: 'Link not valid',
   linkNotValidHint:
     'This payment link is not valid. Please go back to the shop and open it again. If you have already paid, give the shop the order number.',

@@ -131,8 +131,6 @@ export const es: Texts = {
   tryAgain: 'Intentar de nuevo',
 
   notFound: 'Pedido no encontrado',
-  notFoundHint:
-    'No existe esa solicitud de pago. Abre de nuevo el enlace de pago desde la tienda. Si ya has pagado, indica a la tienda el número de pedido.',
   linkNotValid: 'Enlace no válido',
   linkNotValidHint:
     'Este enlace de pago no es válido. Vuelve a la tienda y ábrelo de nuevo. Si ya has pagado, indica a la tienda el número de pedido.',

@@ -134,8 +134,6 @@ export const fr: Texts = {
   tryAgain: 'Réessayer',
 
   notFound: 'Commande introuvable',
-  notFoundHint:
-    'Cette demande de paiement n’existe pas. Ouvrez de nouveau le lien de paiement depuis la boutique. Si vous avez déjà payé, indiquez-lui le numéro de commande.',
   linkNotValid: 'Lien non valide',
   linkNotValidHint:
     'Ce lien de paiement n’est pas valide. Retournez à la boutique et ouvrez-le de nouveau. Si vous avez déjà payé, indiquez-lui le numéro de commande.',

@@ -130,8 +130,6 @@ export const id: Texts = {
   tryAgain: 'Coba lagi',
 
   notFound: 'Pesanan tidak ditemukan',
-  notFoundHint:
-    'Permintaan pembayaran seperti itu tidak ada. Silakan buka lagi tautan pembayaran dari toko. Jika sudah membayar, sebutkan nomor pesanan kepada toko.',
   linkNotValid: 'Tautan tidak sah',
   linkNotValidHint:
     'Tautan pembayaran ini tidak sah. Silakan kembali ke toko dan buka lagi. Jika sudah membayar, sebutkan nomor pesanan kepada toko.',

@@ -129,8 +129,6 @@ export const pt: Texts = {
   tryAgain: 'Tentar de novo',
 
   notFound: 'Pedido não encontrado',
-  notFoundHint:
-    'Esse pedido de pagamento não existe. Abra de novo o link de pagamento da loja. Se já pagou, informe à loja o número do pedido.',
   linkNotValid: 'Link inválido',
   linkNotValidHint:
     'Este link de pagamento não é válido. Volte à loja e abra-o de novo. Se já pagou, informe à loja o número do pedido.',

@@ -81,10 +81,3 @@ test.each([
 ] as const)('picks for Accept-Language %.40s the language %s', (header, language) => {
   expect(preferredLanguage(acceptedLanguages(header))).toBe(language);
 });
-
-test('says what to do where an order is not found', () => {
-  for (const { notFoundHint, linkNotValidHint } of Object.values(ALL_TEXTS)) {
-    const paid = /[^.。]+[.。]$/.exec(linkNotValidHint)?.[0].trim() ?? 'none';
-    expect(notFoundHint).toContain(paid);
-  }
-});

@@ -130,8 +130,6 @@ export const tr: Texts = {
   tryAgain: 'Yeniden dene',
 
   notFound: 'Sipariş bulunamadı',
-  notFoundHint:
-    'Böyle bir ödeme isteği yok. Lütfen ödeme bağlantısını mağazadan yeniden açın. Ödediyseniz mağazaya sipariş numarasını bildirin.',
   linkNotValid: 'Bağlantı geçersiz',
   linkNotValidHint:
     'Bu ödeme bağlantısı geçersiz. Lütfen mağazaya dönüp yeniden açın. Ödediyseniz mağazaya sipariş numarasını bildirin.',

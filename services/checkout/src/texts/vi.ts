@@ -128,8 +128,6 @@ export const vi: Texts = {
   tryAgain: 'Thử lại',
 
   notFound: 'Không tìm thấy đơn hàng',
-  notFoundHint:
-    'Không có yêu cầu thanh toán như vậy. Vui lòng mở lại liên kết thanh toán từ cửa hàng. Nếu đã thanh toán, hãy cho cửa hàng biết mã đơn hàng.',
   linkNotValid: 'Liên kết không hợp lệ',
   linkNotValidHint:
     'Liên kết thanh toán này không hợp lệ. Vui lòng quay lại cửa hàng và mở lại. Nếu đã thanh toán, hãy cho cửa hàng biết mã đơn hàng.',

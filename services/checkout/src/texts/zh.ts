@@ -121,7 +121,6 @@ export const zh: Texts = {
   tryAgain: '重试',
 
   notFound: '未找到订单',
-  notFoundHint: '没有这样的付款请求。请从商店重新打开付款链接。如果您已付款，请向商店提供订单号。',
   linkNotValid: '链接无效',
   linkNotValidHint: '此付款链接无效。请返回商店重新打开。如果您已付款，请向商店提供订单号。',
   noPage: '未找到页面',

@@ -109,14 +109,16 @@ export interface Notice {
   readonly again: string | null;
   /** The order number of the link, which the page has not verified. */
   readonly orderId: string | null;
-  /** Of the merchant that the link names. */
+  /** Links of the merchant that the link names. */
   readonly merchant?: MerchantLinks | undefined;
 }
 
 /** The reason why there is no order. `query`: see Content. */
 export function renderNotice(frame: Frame, notice: Notice, query: string): string {
-  const main = renderNoticeMain(notice, frame.say, hostOf(frame.baseUrl));
-  const { title, orderId } = notice;
+  const { say } = frame;
+  const { title, text, again, orderId } = notice;
+  const parts = { title, text, orderId, seal: again === null ? 'close' : 'time' } as const;
+  const main = renderNoticeMain({ ...parts, links: noticeLinks(notice, say) }, say, hostOf(frame.baseUrl));
   const { language, theme: brand } = frame;
   const data = { apiBase: '', language, order: null, isNotice: true, brand } as const;
   return renderDocument(frame, {
@@ -129,18 +131,27 @@ export function renderNotice(frame: Frame, notice: Notice, query: string): strin
   });
 }
 
-export function renderNoticeMain(notice: Notice, say: Say, host: string | null): Html {
-  const { title, text, again, orderId, merchant } = notice;
+/** A later try, the shop, and its help. */
+function noticeLinks({ again, orderId, merchant }: Notice, say: Say): Html[] {
   const known = { orderId: orderId ?? '', returnUrl: null, ...(merchant && { merchant }) };
   const [shop, contact] = [shopUrlOf(known), contactUrlOf(known)];
-  const links = [
+  return [
     again !== null && markup`<a class="button" href="">${again}</a>`,
     shop !== null && linkTo(shop, say('backToShop'), again === null ? 'button' : 'button plain'),
     contact !== null && linkTo(contact, say('contactShop'), 'button plain'),
   ].filter((link) => link !== false);
+}
+
+interface NoticeParts extends Pick<Notice, 'title' | 'text' | 'orderId'> {
+  readonly seal: 'close' | 'time';
+  readonly links: readonly Html[];
+}
+
+export function renderNoticeMain(notice: NoticeParts, say: Say, host: string | null): Html {
+  const { title, text, orderId, links } = notice;
   return markup`<main data-state="notice">
     <section class="step">
-      <div class="status"><div role="status"><h1>${title}</h1><p class="advice">${text}</p></div>${seal(again === null ? 'close' : 'time')}</div>
+      <div class="status"><div role="status"><h1>${title}</h1><p class="advice">${text}</p></div>${seal(notice.seal)}</div>
       ${orderId !== null && markup`<dl class="facts"><div><dt>${say('order')}</dt><dd><code class="given" dir="ltr">${orderId}</code>${copyButton('copyOrder', orderId, say)}</dd></div></dl>`}
       ${links.length > 0 && markup`<div class="next">${links}</div>`}
     </section>
