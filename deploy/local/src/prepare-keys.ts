@@ -30,7 +30,7 @@ export function wordsFileOf({ keys }: Pick<StateDirectory, 'keys'>): string {
   return join(keys, 'words.txt');
 }
 
-const INIT_DEADLINE_MS = 120_000;
+const INIT_DEADLINE_MS = 300_000;
 
 export async function prepareKeys(
   directory: StateDirectory,

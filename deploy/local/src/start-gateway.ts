@@ -54,7 +54,7 @@ export interface Gateway {
   stop(): Promise<void>;
 }
 
-const READY_DEADLINE_MS = 120_000;
+const READY_DEADLINE_MS = 300_000;
 
 /** Resolves when the gateway is ready. On failure or abort, stops everything and throws the cause. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {

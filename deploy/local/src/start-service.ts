@@ -10,7 +10,7 @@ import type { Environment } from './service-environments.ts';
 
 /** Below the services' own 10 s, so that a whole gateway stops within 15 s. */
 const STOP_DEADLINE_MS = 9_000;
-const READY_DEADLINE_MS = 120_000;
+const READY_DEADLINE_MS = 300_000;
 const PROBE_TIMEOUT_MS = 3_000;
 
 const PACKAGES: Readonly<Record<ServiceName, string>> = {

@@ -7,7 +7,7 @@ import type { Gateway } from './start-gateway.ts';
 import { inherited, isReady } from './start-service.ts';
 
 const STOP_DEADLINE_MS = 10_000;
-const READY_DEADLINE_MS = 120_000;
+const READY_DEADLINE_MS = 300_000;
 
 const PROCESSES = {
   gateway: [

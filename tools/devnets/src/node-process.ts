@@ -30,7 +30,7 @@ export interface NodeKind {
   readonly answers: (url: string) => Promise<boolean>;
 }
 
-const START_DEADLINE_MS = 90_000;
+const START_DEADLINE_MS = 300_000;
 
 /** Waits until the node responds. Throws GatewayError of port-owner and process-group. */
 export async function startNodeProcess(

@@ -53,7 +53,7 @@ const TAKEN_WITHIN_MS = 60_000;
 const ASK_AGAIN_MS = 250;
 const STATUS_WITHIN_MS = 60_000;
 const AT_REST_WITHIN_MS = 60_000;
-const HEALTHY_WITHIN_MS = 120_000;
+const HEALTHY_WITHIN_MS = 300_000;
 
 export async function untilHealthy(
   docker: Pick<ComposeUnderTest, 'inspect'>,

@@ -40,7 +40,7 @@ export interface PrometheusOptions {
   readonly port: number;
 }
 
-const START_DEADLINE_MS = 90_000;
+const START_DEADLINE_MS = 300_000;
 const STOP_DEADLINE_MS = 5_000;
 
 export async function startPrometheus({

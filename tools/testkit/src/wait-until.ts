@@ -1,5 +1,5 @@
 /** Generous, for busy machines. A condition that never becomes true costs a failing test this much time. */
-const TIMEOUT_MS = 90_000;
+const TIMEOUT_MS = 240_000;
 
 /** Counts an error of `condition` as false. Rejects after `timeoutMs` with `what` and the last error. */
 export async function waitUntil(

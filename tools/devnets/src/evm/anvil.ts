@@ -41,7 +41,7 @@ export interface Anvil {
   stop(mode?: AnvilStopMode): Promise<void>;
 }
 
-const START_DEADLINE_MS = 90_000;
+const START_DEADLINE_MS = 300_000;
 const DEV_BALANCE_ETHER = 1_000_000;
 
 /** Funds ten accounts (accounts.ts) with 10^6 native coins each. Throws also errors of port-owner and process-group. */
