@@ -18,6 +18,8 @@ import { createTestDatabase, type TestDatabase } from '../src/test-database.ts';
 /** More clients than connections to Postgres, so that transactions of one client use different sessions. */
 const POOL_SIZE = 3;
 const CLIENTS = 20;
+/** A busy machine is slow, and 20 clients wait for 3 sessions. */
+const PATIENCE_MS = 90_000;
 const USERS = ['opentill', 'opentill_tracker', 'opentill_webhook'];
 
 let dir: string;
@@ -60,6 +62,8 @@ function open(options: Partial<DatabaseOptions> = {}): Database {
     url: through(database.url('tracker')),
     applicationName: 'behind pgbouncer',
     poolMax: CLIENTS,
+    connectTimeoutMs: PATIENCE_MS,
+    statementTimeoutMs: PATIENCE_MS,
     ...options,
   });
   opened.push(one);
@@ -148,6 +152,23 @@ describe('a service behind PgBouncer in transaction mode', () => {
       admin.kysely,
     );
     expect(rows).toEqual([]);
+  });
+
+  test('reads a cursor of a transaction to its end', async () => {
+    const { kysely } = open();
+    const read = await atOnce(() =>
+      kysely.transaction().execute(async (tx) => {
+        await sql`declare exported no scroll cursor for select generate_series(1, 25) as n`.execute(tx);
+        const rows: number[] = [];
+        for (;;) {
+          const batch = await sql<{ n: number }>`fetch 10 from exported`.execute(tx);
+          rows.push(...batch.rows.map(({ n }) => n));
+          if (batch.rows.length < 10) return rows;
+        }
+      }),
+    );
+    const all = Array.from({ length: 25 }, (_, n) => n + 1);
+    expect(read.every((rows) => rows.join() === all.join())).toBe(true);
   });
 
   test('has the time limits of its role', async () => {

@@ -26,6 +26,8 @@ import { waitUntil } from '../src/wait-until.ts';
 vi.setConfig({ testTimeout: 900_000, hookTimeout: 900_000 });
 
 const WRITERS = 8;
+/** For sessions that are not part of the load, whose time limits are the services'. */
+const PATIENT = { connectTimeoutMs: 90_000 };
 const SCHEMA = 'tracker';
 
 interface World {
@@ -214,7 +216,7 @@ describe('a synchronous standby', () => {
   test('refuses a frozen primary that wakes up after the promotion', async () => {
     world = await createWorld(true);
     const { pair, open, query } = world;
-    const lease = keepLease({ db: open().kysely, schema: SCHEMA, name: 'fence', holder: 'a', ttlMs: 1_000 });
+    const lease = keepLease({ db: open(PATIENT).kysely, schema: SCHEMA, name: 'fence', holder: 'a', ttlMs: 1_000 });
     const held = await lease.acquire();
     const load = startLoad(open());
     await traffic(load);
@@ -230,15 +232,15 @@ describe('a synchronous standby', () => {
     expect(await onOld()).toBe(before);
 
     // A holder of the new primary fences out the one of before.
-    const other = keepLease({ db: open().kysely, schema: SCHEMA, name: 'fence', holder: 'b', ttlMs: 60_000 });
+    const other = keepLease({ db: open(PATIENT).kysely, schema: SCHEMA, name: 'fence', holder: 'b', ttlMs: 60_000 });
     await waitUntil('the lease expired', async () => (await other.acquire()) !== undefined);
-    const write = open()
+    const write = open(PATIENT)
       .kysely.transaction()
       .execute((tx) => assertLease(tx, SCHEMA, held!));
     await expect(write).rejects.toMatchObject({ code: 'LEASE_LOST' });
 
     // A process that starts now sees both and uses the newer one.
-    const fresh = open();
+    const fresh = open(PATIENT);
     await sql`select 1`.execute(fresh.kysely);
     expect(world.news.at(-1)).toMatchObject({
       host: `127.0.0.1:${pair.standby.port}`,
@@ -246,7 +248,7 @@ describe('a synchronous standby', () => {
     });
 
     // One that reaches only the old primary gets no commit confirmed.
-    const stranded = open({ url: roleUrl(pair.primary.url, SCHEMA), statementTimeoutMs: 1_000 });
+    const stranded = open({ ...PATIENT, url: roleUrl(pair.primary.url, SCHEMA), statementTimeoutMs: 1_000 });
     const event = { schema: SCHEMA, consumer: 'stranded', eventId: newId() } as const;
     await expect(handleOnce(stranded.kysely, event, () => Promise.resolve())).rejects.toMatchObject({
       code: 'DATABASE_UNAVAILABLE',
@@ -298,8 +300,11 @@ describe('a synchronous standby', () => {
     const waiting = `from pg_stat_activity where wait_event = 'SyncRep' and usename = 'opentill_${SCHEMA}'`;
     const isVisible = async (id: string) =>
       (await query('primary', `select from effect where event_id = '${id}'`)).length > 0;
-    const database = open({ statementTimeoutMs: 1_000 });
-    await insert(newId()).execute(database.kysely);
+    const database = open({ ...PATIENT, statementTimeoutMs: 1_000 });
+    await waitUntil('a commit succeeds', async () => {
+      await insert(newId()).execute(database.kysely);
+      return true;
+    });
     replication.mode = 'blackhole';
     // No statement timeout ends the wait, so no other session sees the row.
     for (const write of [
@@ -312,7 +317,7 @@ describe('a synchronous standby', () => {
     }
     // An operator who cancels the wait makes Postgres report success, with a warning.
     await query('primary', `select pg_terminate_backend(pid, 60000) ${waiting}`);
-    const late = open({ statementTimeoutMs: 300_000, poolMax: 1 });
+    const late = open({ ...PATIENT, statementTimeoutMs: 300_000, poolMax: 1 });
     const id = newId();
     const cancelled = expect(insert(id).execute(late.kysely)).rejects.toMatchObject({
       code: 'DATABASE_UNAVAILABLE',
