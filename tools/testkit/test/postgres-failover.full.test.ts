@@ -216,7 +216,13 @@ describe('a synchronous standby', () => {
   test('refuses a frozen primary that wakes up after the promotion', async () => {
     world = await createWorld(true);
     const { pair, open, query } = world;
-    const lease = keepLease({ db: open(PATIENT).kysely, schema: SCHEMA, name: 'fence', holder: 'a', ttlMs: 1_000 });
+    const lease = keepLease({
+      db: open(PATIENT).kysely,
+      schema: SCHEMA,
+      name: 'fence',
+      holder: 'a',
+      ttlMs: 1_000,
+    });
     const held = await lease.acquire();
     const load = startLoad(open());
     await traffic(load);
@@ -232,7 +238,13 @@ describe('a synchronous standby', () => {
     expect(await onOld()).toBe(before);
 
     // A holder of the new primary fences out the one of before.
-    const other = keepLease({ db: open(PATIENT).kysely, schema: SCHEMA, name: 'fence', holder: 'b', ttlMs: 60_000 });
+    const other = keepLease({
+      db: open(PATIENT).kysely,
+      schema: SCHEMA,
+      name: 'fence',
+      holder: 'b',
+      ttlMs: 60_000,
+    });
     await waitUntil('the lease expired', async () => (await other.acquire()) !== undefined);
     const write = open(PATIENT)
       .kysely.transaction()
