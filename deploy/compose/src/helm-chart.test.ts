@@ -135,6 +135,32 @@ describe('chart', () => {
       expect(policies).toMatch(new RegExp(`"${network}"`));
   });
 
+  test('only services that send traces may connect to the collector of traces', () => {
+    const senders = Object.keys(services).filter((name) =>
+      services[name]!.settings.includes('OTEL_EXPORTER_OTLP_ENDPOINT'),
+    );
+    expect(senders).toHaveLength(8);
+    expect(template('_pod.tpl')).toContain(
+      '(has "OTEL_EXPORTER_OTLP_ENDPOINT" .spec.settings) }}\n  {{- include "opentill.member" "traces"',
+    );
+    const policy =
+      /\{\{- with \.Values\.settings\.OTEL_EXPORTER_OTLP_ENDPOINT \}\}([^]*?)\n---\n([^]*?)\n---/.exec(
+        template('network-policies.yaml'),
+      )?.[2];
+    expect(policy).toContain('include "opentill.member" "traces"');
+    expect(policy).toContain('policyTypes: [Egress]');
+  });
+
+  test('the health port of the signer opens with the policy that admits Prometheus', () => {
+    const opened = '{{- if .Values.networkPolicy.monitoring }}';
+    const signer = template('payout-signer.yaml');
+    expect(services['payout-signer']?.environment['HEALTH_HOST']).toBe('127.0.0.1');
+    expect(signer).toContain(`${opened}\n{{- $_ := set $spec.environment "HEALTH_HOST" "0.0.0.0" }}`);
+    expect(signer).toContain(
+      `${opened}\n          ports:\n            - { name: health, containerPort: 3020 }`,
+    );
+  });
+
   test('the settings of the chart are those of .env.example', () => {
     const example = new Set([...read('.env.example').matchAll(/^([A-Z_]+)=/gm)].map(([, name]) => name));
     expect(Object.keys(values.settings).filter((name) => !example.has(name))).toEqual([]);

@@ -162,6 +162,9 @@ labels:
   {{- range .spec.networks }}
   {{- include "opentill.member" . | nindent 2 }}
   {{- end }}
+  {{- if and .root.Values.settings.OTEL_EXPORTER_OTLP_ENDPOINT (has "OTEL_EXPORTER_OTLP_ENDPOINT" .spec.settings) }}
+  {{- include "opentill.member" "traces" | nindent 2 }}
+  {{- end }}
 {{- with .root.Values.podAnnotations }}
 annotations:
   {{- toYaml . | nindent 2 }}
