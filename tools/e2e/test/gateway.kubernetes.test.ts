@@ -48,6 +48,8 @@ const TOKENS_PER_CHAIN = 2;
 const COMPONENTS = [
   'api',
   'scanner-evm',
+  'scanner-tron',
+  'scanner-sui',
   'confirmation-tracker',
   'webhook-sender',
   'payout-signer',
@@ -195,6 +197,22 @@ describe('under load', () => {
         await waitUntil('the pods of a chain end', async () => (await count('scanner-bsc-test')) === 0);
         for (const chain of ['ETH_SEPOLIA', 'BSC_TEST'])
           expect((await holders(chain))[0]).toMatch(/^opentill-scanner-evm-/);
+      });
+      expect(failed).toEqual([]);
+    },
+    LONG_MS,
+  );
+
+  test(
+    'adds a pod of the api while its processor time is used up',
+    async () => {
+      const { failed } = await payWhile('scaled', async () => {
+        const count = async () => (await cluster.podsOf('api')).length;
+        const limits = { minReplicas: 2, maxReplicas: 3, cpuPercent: 5 };
+        await gateway.deploy(PER_FAMILY, { autoscaling: { enabled: true, ...limits } });
+        await waitUntil('the autoscaler adds a pod', async () => (await count()) === 3, REST_WITHIN_MS);
+        await gateway.deploy(PER_FAMILY);
+        await waitUntil('the added pod ends', async () => (await count()) === 2, REST_WITHIN_MS);
       });
       expect(failed).toEqual([]);
     },

@@ -36,8 +36,8 @@ export interface InstalledGateway {
   /** Environment of `opentill` on this machine, as an operator. */
   readonly operatorEnvironment: Readonly<Record<string, string>>;
   secret(name: string): string;
-  /** `helm upgrade`, or the installation, with one scanner for each entry. */
-  deploy(scanners: readonly Scanner[]): Promise<void>;
+  /** `helm upgrade`, or the installation, with one scanner for each entry, and values of the api. */
+  deploy(scanners: readonly Scanner[], api?: object): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -103,9 +103,9 @@ export async function installGateway(cluster: Cluster, callbackUrl: string): Pro
       callbacks: [{ ipBlock: { cidr: `${receiver}/32` } }],
     },
   };
-  const deploy = async (scanners: readonly Scanner[]): Promise<void> => {
+  const deploy = async (scanners: readonly Scanner[], api = {}): Promise<void> => {
     const file = join(directory, 'values.json');
-    writeFileSync(file, JSON.stringify({ ...values, scanners }));
+    writeFileSync(file, JSON.stringify({ ...values, scanners, api: { ...values.api, ...api } }));
     await cluster.helm(['upgrade', '--install', 'opentill', CHART, '-f', file, '--wait', '--timeout', '15m']);
   };
   await deploy(PER_FAMILY);
