@@ -187,7 +187,13 @@ function chainResources({ chain, family }: NetworkConfig): readonly object[] {
     imagePullPolicy: 'IfNotPresent',
     args: ['chain'],
     env: Object.entries(environment).map(([variable, value]) => ({ name: variable, value })),
-    readinessProbe: { httpGet: { path: '/readyz', port: 3020 }, periodSeconds: 2, timeoutSeconds: 5 },
+    // The Service waits for the node's start. A slow answer later does not withdraw it.
+    startupProbe: {
+      httpGet: { path: '/readyz', port: 3020 },
+      periodSeconds: 2,
+      timeoutSeconds: 5,
+      failureThreshold: 300,
+    },
     securityContext: {
       allowPrivilegeEscalation: false,
       readOnlyRootFilesystem: true,
