@@ -1,4 +1,4 @@
-import { execFile, spawn } from 'node:child_process';
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { promisify } from 'node:util';
 import { findFreePort } from '@opentill/test-servers/free-port';
@@ -7,6 +7,7 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 const run = promisify(execFile);
 const OUTPUT_MAX = 64 * 1024 * 1024;
 const COMMAND_TIMEOUT_MS = 900_000;
+const RESTART_AFTER_MS = 500;
 
 /** A namespace of the cluster of OPENTILL_TEST_KUBECONFIG. Needs `kubectl` and `helm` in PATH. */
 export interface Cluster {
@@ -74,15 +75,25 @@ export async function openCluster(namespace: string): Promise<Cluster> {
     async forward(target, port) {
       const own = await findFreePort();
       const args = ['-n', namespace, 'port-forward', target, `${own}:${port}`];
-      const child = spawn('kubectl', args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
+      let isClosed = false;
       let output = '';
-      child.stdout.on('data', (text: Buffer) => (output += text.toString()));
+      /** kubectl ends when the server resets one connection, or when the pod ends. */
+      const start = (): ChildProcess => {
+        const started = spawn('kubectl', args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
+        started.stdout.on('data', (text: Buffer) => (output += text.toString()));
+        started.once('exit', () => {
+          if (!isClosed) setTimeout(() => (child = isClosed ? child : start()), RESTART_AFTER_MS);
+        });
+        return started;
+      };
+      let child = start();
       await waitUntil(`${target} is forwarded`, () => output.includes('Forwarding from'));
       return {
         port: own,
         async close() {
+          isClosed = true;
           child.kill();
-          if (child.exitCode === null) await once(child, 'exit');
+          if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
         },
       };
     },

@@ -90,7 +90,7 @@ async function rejectionOf(work: Promise<void>): Promise<void> {
   return work.then(() => new Promise<void>(() => undefined));
 }
 
-/** Waits for a state in which no request of `find` reports a problem. Returns the last problems. */
+/** Waits until `find` reports no problem. Returns the last problems, or the error of the last attempt. */
 export async function findLastProblems(
   what: string,
   find: () => Promise<readonly string[]>,
@@ -98,7 +98,7 @@ export async function findLastProblems(
 ): Promise<readonly string[]> {
   let problems: readonly string[] = [];
   const isWell = async (): Promise<boolean> => {
-    problems = await find();
+    problems = await find().catch((error: unknown) => [`not read: ${String(error)}`]);
     return problems.length === 0;
   };
   await waitUntil(what, isWell, withinMs).catch(() => undefined);
