@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { findFreePort } from '@opentill/test-servers/free-port';
 import { startPortMapper, type PortMapper } from '@opentill/test-servers/port-mapper';
+import { answersAmqp } from '@opentill/test-servers/probe-server';
 import { startRabbitMq, type RabbitMqServer } from '@opentill/test-servers/rabbitmq';
 import { signalDescendants } from '@opentill/test-servers/signal-descendants';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
@@ -16,6 +17,12 @@ const COMMAND_MS = 300_000;
 export interface RabbitMqCluster {
   /** Names all nodes, for AMQP_URL. */
   readonly url: string;
+  /** True if the nodes keep their metadata in Khepri; then a node without a majority continues to serve clients. */
+  usesKhepri(asked: NodeName): Promise<boolean>;
+  /** True while the node accepts connections of clients. */
+  acceptsClients(node: NodeName): Promise<boolean>;
+  /** False after the asked node has declared the other one down. */
+  isUp(node: NodeName, asked: NodeName): Promise<boolean>;
   /** The node with the queue's leader, by the answer of another node. */
   leaderOf(queue: string, asked: NodeName): Promise<NodeName>;
   /** Number of nodes with a copy of the queue. */
@@ -36,9 +43,9 @@ export interface RabbitMqCluster {
 
 /**
  * Three nodes of one RabbitMQ cluster. Each has its own port mapper, which sends it to the other nodes through proxies
- * of Erlang's distribution ports; so a partition needs no firewall.
+ * of Erlang's distribution ports; so a partition needs neither a firewall nor root.
  */
-export async function startRabbitMqCluster(dir: string): Promise<RabbitMqCluster> {
+export async function startRabbitMqCluster(dir: string, netTickSeconds: number): Promise<RabbitMqCluster> {
   const cookie = randomBytes(16).toString('hex');
   const ports = new Map<NodeName, { readonly amqp: number; readonly distribution: number }>();
   for (const name of NAMES)
@@ -68,6 +75,7 @@ export async function startRabbitMqCluster(dir: string): Promise<RabbitMqCluster
         cookie,
         portMapperPort: mappers.get(name)?.port ?? 0,
         distributionPort: portsOf(name).distribution,
+        netTickSeconds,
       },
     });
     servers.set(name, server);
@@ -109,6 +117,11 @@ export async function startRabbitMqCluster(dir: string): Promise<RabbitMqCluster
 
   return {
     url: `amqp://guest:guest@${NAMES.map((name) => `127.0.0.1:${portsOf(name).amqp}`).join(',')}`,
+    usesKhepri: async (asked) =>
+      /^khepri_db\s+enabled$/m.test(await ctl(asked, 'list_feature_flags', 'name', 'state')),
+    acceptsClients: async (name) => answersAmqp(portsOf(name).amqp),
+    isUp: async (name, asked) =>
+      (await ctl(asked, 'eval', `lists:member('${name}@localhost', nodes()).`)).trim() === 'true',
     async leaderOf(queue, asked) {
       const leader = await readQueue(asked, queue, 'atom_to_list(element(2, amqqueue:get_pid(Q)))');
       const name = NAMES.find((one) => leader === `"${one}@localhost"`);
