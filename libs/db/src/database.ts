@@ -37,9 +37,9 @@ export interface DatabaseOptions {
    */
   readonly prepareStatements?: boolean;
   readonly onConnectionLost?: (error: Error) => void;
-  /** Another host became the primary, or two accept writes. Only if `url` names several hosts. */
+  /** Another server became the primary, or two accept writes. */
   readonly onPrimary?: (news: PrimaryNews) => void;
-  /** Pause between searches for a newer primary, if `url` names several hosts. Default 15 000. */
+  /** Pause between searches for a newer primary. Default 15 000. */
   readonly primaryWatchMs?: number;
   /** For tests that end a process between two statements. */
   readonly wrapPool?: (pool: PostgresPool) => PostgresPool;
@@ -47,7 +47,7 @@ export interface DatabaseOptions {
 
 export interface Database {
   readonly kysely: Db;
-  /** For libraries with their own SQL. Errors are pg's own. */
+  /** For tests: errors are pg's own, and do not start the search for the primary. */
   readonly pool: pg.Pool;
   stats(): { readonly total: number; readonly idle: number; readonly waiting: number };
   /** Ends running work first; after `limitMs` aborts it and rolls it back. Default: no limit. Idempotent. */
@@ -69,7 +69,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     limitMs: connectTimeoutMs,
     watchMs: options.primaryWatchMs ?? 15_000,
     onPrimary: options.onPrimary,
-    onNewTimeline: () => endSuperseded(clients, primary),
+    onSeen: () => endSuperseded(clients, primary),
   });
   const pool = new pg.Pool({
     connectionString: options.url,

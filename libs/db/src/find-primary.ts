@@ -73,7 +73,7 @@ async function askRepeatedly(
   signal: AbortSignal,
 ): Promise<void> {
   for (let pauseMs = FIRST_PAUSE_MS; !signal.aborted; pauseMs = Math.min(MAX_PAUSE_MS, pauseMs * 2)) {
-    const answer = await ask(url, applicationName, limitMs).catch((error: unknown) =>
+    const answer = await askServer(url, applicationName, limitMs).catch((error: unknown) =>
       error instanceof Error ? error : new Error(String(error)),
     );
     if (signal.aborted) return;
@@ -83,7 +83,8 @@ async function askRepeatedly(
   }
 }
 
-async function ask(url: string, applicationName: string, limitMs: number): Promise<ServerState> {
+/** By a new connection, which it closes. */
+export async function askServer(url: string, applicationName: string, limitMs: number): Promise<ServerState> {
   const client = new pg.Client({
     connectionString: url,
     application_name: applicationName,

@@ -3,6 +3,7 @@ import { createServer, connect, type AddressInfo, type Server, type Socket } fro
 import { sql } from 'kysely';
 import { isDatabaseUnavailable, openDatabase, type Database, type DatabaseOptions } from '../src/database.ts';
 import { aCollection } from '@opentill/testkit/scenario';
+import { startTcpProxy } from '@opentill/testkit/tcp-proxy';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
 
@@ -164,6 +165,128 @@ describe('several hosts', () => {
     expect(error).toMatchObject(unavailable);
     expect(String(error)).toMatch(/127.0.0.1:1: .*ECONNREFUSED.*; 127.0.0.1:2: .*ECONNREFUSED/);
     expect(String(error)).not.toContain('secret');
+  });
+});
+
+describe('one host name that leads to another server', () => {
+  interface Server {
+    /** Null: hidden by the provider. */
+    readonly timeline: number | null;
+    readonly startedAt: string;
+    readonly isStandby?: boolean;
+  }
+  const PRIMARY: Server = { timeline: 1, startedAt: '2026-01-01' };
+  const PROMOTED: Server = { timeline: 2, startedAt: '2026-01-02' };
+
+  /** Each new session asks these functions instead of Postgres' own, because of its search_path. */
+  beforeAll(async () => {
+    await sql`
+      create schema named;
+      grant usage on schema named to opentill_tracker;
+      create sequence named.asked;
+      create table named.server (timeline int, started_at timestamptz, is_standby bool);
+      insert into named.server default values;
+      create function named.pg_postmaster_start_time() returns timestamptz language sql security definer
+        as 'select nextval(''named.asked''); select started_at from named.server';
+      create function named.pg_is_in_recovery() returns bool language sql security definer
+        as 'select is_standby from named.server';
+      create function named.pg_walfile_name(lsn pg_lsn) returns text language plpgsql security definer as $$
+        declare known int := (select s.timeline from named.server s);
+        begin
+          if known is null then raise insufficient_privilege; end if;
+          return lpad(to_hex(known), 8, '0') || '0000000000000001';
+        end $$;
+      grant execute on all functions in schema named to opentill_tracker`.execute(admin.kysely);
+  });
+
+  const leadTo = ({ timeline, startedAt, isStandby = false }: Server) =>
+    sql`update named.server set timeline = ${timeline}, started_at = ${startedAt}, is_standby = ${isStandby}`.execute(
+      admin.kysely,
+    );
+  const asked = async () =>
+    Number(
+      (await sql<{ n: number }>`select last_value as n from named.asked`.execute(admin.kysely)).rows[0]!.n,
+    );
+  /** Of three looks the second began after the call, and ended before the third. */
+  const looks = async () => {
+    const before = await asked();
+    await waitUntil('it looked', async () => (await asked()) >= before + 3);
+  };
+  const isConnected = async (pid: number) =>
+    (await sql`select from pg_stat_activity where pid = ${pid}`.execute(admin.kysely)).rows.length > 0;
+
+  const start = async (server: Server, through = (url: string) => url) => {
+    await leadTo(server);
+    const news: unknown[] = [];
+    const url = new URL(through(testDatabase.url('tracker')));
+    url.searchParams.set('options', '-c search_path=named,pg_catalog');
+    const database = open({
+      url: url.href,
+      primaryWatchMs: 20,
+      poolMax: 1,
+      onPrimary: (primary) => news.push(primary),
+    });
+    return { database, news, host: url.host, pid: await pidOf(database) };
+  };
+
+  test('ends sessions to the old primary, also in a transaction', async () => {
+    const { database, news, host, pid } = await start(PRIMARY);
+    await looks();
+    expect(await pidOf(database)).toBe(pid);
+    expect(news).toEqual([]);
+
+    const eventId = '00000000-0000-4000-8000-000000000001';
+    const written = database.kysely.transaction().execute(async (tx) => {
+      await sql`insert into tracker.inbox (consumer, event_id) values ('x', ${eventId})`.execute(tx);
+      await leadTo(PROMOTED);
+      await waitUntil('the session ended', async () => !(await isConnected(pid)));
+    });
+    await expect(written).rejects.toMatchObject(unavailable);
+    expect(
+      (await sql`select from tracker.inbox where event_id = ${eventId}`.execute(admin.kysely)).rows,
+    ).toEqual([]);
+    expect(await pidOf(database)).not.toBe(pid);
+    expect(news).toEqual([{ host, timeline: 2, conflicts: [] }]);
+  });
+
+  test('ends sessions to another server also when the provider hides timelines', async () => {
+    const { pid } = await start({ ...PRIMARY, timeline: null });
+    await leadTo({ ...PROMOTED, timeline: null });
+    await waitUntil('the session ended', async () => !(await isConnected(pid)));
+  });
+
+  test('refuses an old primary and keeps its sessions to the new one', async () => {
+    const { database, news, host, pid } = await start(PROMOTED);
+    await leadTo(PRIMARY);
+    await looks();
+    expect(await pidOf(database)).toBe(pid);
+    const conflicts = [expect.stringMatching(/it is an old primary \(timeline 1, the newest is 2\)/)];
+    expect(news).toEqual([{ host, timeline: 1, conflicts }]);
+    await terminate(pid);
+    await waitUntil('the pool noticed', () => database.stats().total === 0);
+    await expect(one(database)).rejects.toMatchObject({
+      ...unavailable,
+      message: expect.stringMatching(/refused: it is an old primary/),
+    });
+    await leadTo(PROMOTED);
+    expect(await one(database)).toBe(1);
+  });
+
+  test('keeps its sessions while the name leads to a standby or nowhere', async () => {
+    const proxy = await startTcpProxy(Number(new URL(testDatabase.url('tracker')).port));
+    const { database, news, pid } = await start(PRIMARY, proxy.through);
+    await leadTo({ ...PROMOTED, isStandby: true });
+    await looks();
+    proxy.mode = 'refuse';
+    const before = proxy.refused;
+    await waitUntil('it looked', () => proxy.refused >= before + 2);
+    expect(await pidOf(database)).toBe(pid);
+    await leadTo(PROMOTED);
+    proxy.mode = 'pass';
+    await waitUntil('the session ended', async () => !(await isConnected(pid)));
+    await database.close();
+    await proxy.close();
+    expect(news).toMatchObject([{ timeline: 2, conflicts: [] }]);
   });
 });
 

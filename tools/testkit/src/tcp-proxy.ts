@@ -8,8 +8,12 @@ export type ProxyMode = 'pass' | 'blackhole' | 'half' | 'refuse';
 
 export interface TcpProxy {
   readonly port: number;
+  /** For new connections; others stay where they are, as with a Kubernetes Service. */
+  targetPort: number;
   /** A blackhole loses bytes. Call reset() when it ends, because a TCP stream cannot continue with a gap. */
   mode: ProxyMode;
+  /** Number of connections closed at once. */
+  readonly refused: number;
   /** Delay per direction, which keeps the order of bytes. @default 0 */
   delayMs: number;
   /** Returns the URL with the proxy's host and port. */
@@ -18,13 +22,16 @@ export interface TcpProxy {
   close(): Promise<void>;
 }
 
-export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
+export async function startTcpProxy(firstTargetPort: number): Promise<TcpProxy> {
+  let targetPort = firstTargetPort;
   const pairs = new Set<readonly [Socket, Socket]>();
   let mode: ProxyMode = 'pass';
   let delayMs = 0;
+  let refused = 0;
 
   const server = createServer((client) => {
     if (mode === 'refuse') {
+      refused += 1;
       client.destroy();
       return;
     }
@@ -56,11 +63,20 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
 
   return {
     port,
+    get targetPort() {
+      return targetPort;
+    },
+    set targetPort(next) {
+      targetPort = next;
+    },
     get mode() {
       return mode;
     },
     set mode(next) {
       mode = next;
+    },
+    get refused() {
+      return refused;
     },
     get delayMs() {
       return delayMs;

@@ -344,6 +344,44 @@ describe('a synchronous standby', () => {
   });
 });
 
+test('one host name that leads to the promoted server moves all writers there', async () => {
+  world = await createWorld(false);
+  const { pair, open, query, news } = world;
+  const name = await startTcpProxy(pair.primary.port);
+  try {
+    const url = name.through(roleUrl(pair.primary.url, SCHEMA));
+    const load = startLoad(open({ url, primaryWatchMs: 1_000 }));
+    await traffic(load);
+    await world.promote();
+    name.targetPort = pair.standby.port;
+    const promotedMs = performance.now();
+    await waitUntil('the new primary is seen', () => news.at(-1)?.timeline === 2);
+    await waitUntil('no writer remains', async () => {
+      const left = `select from pg_stat_activity where usename = 'opentill_${SCHEMA}'`;
+      return (await query('primary', left)).length === 0;
+    });
+    const movedMs = performance.now();
+    const onOld = () => query<{ n: number }>('primary', 'select count(*)::int as n from effect');
+    const before = await onOld();
+    await traffic(load, 2_000);
+    expect(await onOld()).toEqual(before);
+    await load.stop();
+    const { lost, doubled } = await audit(world, load);
+    report('one host name', {
+      confirmed: load.confirmed.size,
+      lost,
+      doubled,
+      'writers moved after the promotion by': seconds(movedMs - promotedMs),
+    });
+    expect(doubled).toBe(0);
+    expect(news).toEqual([{ host: `127.0.0.1:${name.port}`, timeline: 2, conflicts: [] }]);
+  } finally {
+    await world.stop();
+    world = undefined;
+    await name.close();
+  }
+});
+
 test('an asynchronous standby loses the commits that it did not receive', async () => {
   world = await createWorld(false);
   const { replication } = world;
