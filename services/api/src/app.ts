@@ -159,7 +159,7 @@ function createParts(deps: ApiDeps): Omit<RouterDeps, 'readiness'> {
     },
   });
   observeLoad(deps.metrics, { database, pool, families: assets.enabledFamilies, streams });
-  const limits = createRateLimits(settings.rateLimitStore === 'memory' ? 'memory' : database.pool);
+  const limits = createRateLimits(settings.rateLimitStore === 'memory' ? 'memory' : database.kysely);
   const local = settings.profile === 'local';
   return {
     store,

@@ -5,9 +5,9 @@ import {
   type RateLimiterAbstract,
 } from 'rate-limiter-flexible';
 import type { RateLimit } from '@opentill/contracts/http/rate-limits';
-import type { Database } from '@opentill/db/database';
-import { translateDatabaseError } from '@opentill/db/database-error';
+import type { Db } from '@opentill/db/database';
 import { createRecentRequests, createSharedRecentRequests } from './recent-requests.ts';
+import { createLimiterClient } from './store/limiter-client.ts';
 
 /** One counter exists per kind, endpoint and key. */
 export type LimitKind =
@@ -54,13 +54,10 @@ const RECENT_MAX = 100;
 
 /**
  * Counts in windows that start with a key's first request; an order's limits use sliding windows. `memory` counts for
- * this process only. A database pool counts for all replicas in the table rate_counter. A key above its limit is
+ * this process only. A database counts for all replicas in the table rate_counter. A key above its limit is
  * remembered in memory until its window ends, so that a flood costs the database no queries.
  */
-export function createRateLimits(
-  store: 'memory' | Database['pool'],
-  nowMs = () => performance.now(),
-): RateLimits {
+export function createRateLimits(store: 'memory' | Db, nowMs = () => performance.now()): RateLimits {
   const recent = store === 'memory' ? createRecentRequests(nowMs) : createSharedRecentRequests(store, nowMs);
   // One limiter per kind and limit: as many as there are different limits among the merchants.
   const limiters = new Map<string, RateLimiterAbstract>();
@@ -85,7 +82,7 @@ export function createRateLimits(
         return 0;
       } catch (reason) {
         if (reason instanceof RateLimiterRes) return Math.max(1, Math.ceil(reason.msBeforeNext / 1000));
-        throw translateDatabaseError(reason);
+        throw reason;
       }
     },
     async peek(kind, key, limit) {
@@ -96,16 +93,12 @@ export function createRateLimits(
   };
 }
 
-function createLimiter(
-  store: 'memory' | Database['pool'],
-  kind: LimitKind,
-  limit: RateLimit,
-): RateLimiterAbstract {
+function createLimiter(store: 'memory' | Db, kind: LimitKind, limit: RateLimit): RateLimiterAbstract {
   const options = { keyPrefix: kind, points: limit.requests, duration: limit.seconds };
   if (store === 'memory') return new RateLimiterMemory(options);
   return new RateLimiterPostgres({
     ...options,
-    storeClient: store,
+    storeClient: createLimiterClient(store),
     storeType: 'pool',
     tableName: 'rate_counter',
     tableCreated: true,

@@ -1,4 +1,4 @@
-import type { Database } from '@opentill/db/database';
+import type { Db } from '@opentill/db/database';
 import type { RateLimit } from '@opentill/contracts/http/rate-limits';
 import { countRecentRequest } from './store/count-recent-request.ts';
 
@@ -35,13 +35,13 @@ export function createRecentRequests(nowMs: () => number, keysKept = KEYS_KEPT):
  * For all replicas, by the database's clock. A replica checks its own memory first. It rejects a key there that already
  * exceeds the limit, so that a flood causes no queries.
  */
-export function createSharedRecentRequests(pool: Database['pool'], nowMs: () => number): RecentRequests {
+export function createSharedRecentRequests(db: Db, nowMs: () => number): RecentRequests {
   const own = createRecentRequests(nowMs);
   return {
     async take(key, limit) {
       const ownWait = await own.take(key, limit);
       if (ownWait > 0) return ownWait;
-      return countRecentRequest(pool, key, limit);
+      return countRecentRequest(db, key, limit);
     },
   };
 }

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { sql } from 'kysely';
-import type { Database } from '@opentill/db/database';
+import { openDatabase, type Database } from '@opentill/db/database';
 import { aChainCursor, aMerchant } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
@@ -153,7 +153,7 @@ describe.each(['memory', 'postgres'] as const)('rate limits in %s', (rateLimitSt
 it("limits an order's requests in any window when counted in Postgres", async () => {
   const database = testDatabase.open('api');
   let now = 0;
-  const replicas = [1, 2].map(() => createRateLimits(database.pool, () => now));
+  const replicas = [1, 2].map(() => createRateLimits(database.kysely, () => now));
   const after = async (ms: number, replica: number) => {
     now += ms;
     await sql`update rate_counter set recent = array(select t - ${ms} from unnest(recent) t)`.execute(
@@ -167,6 +167,21 @@ it("limits an order's requests in any window when counted in Postgres", async ()
   expect(wait).toBeLessThanOrEqual(57);
   expect(await after(57_000, 1)).toBe(0);
   expect(await after(0, 0)).toBeGreaterThan(0);
+  await database.close();
+});
+
+it('drops a session that became read-only while it counted', async () => {
+  const database = openDatabase({ url: testDatabase.url('api'), applicationName: 'limits', poolMax: 1 });
+  const limits = createRateLimits(database.kysely);
+  for (const kind of ['order:pay', 'merchant:createPayout'] as const) {
+    const take = () => limits.take(kind, 'read-only', { requests: 10, seconds: 60 });
+    await sql`set default_transaction_read_only = on`.execute(database.kysely);
+    await expect(take()).rejects.toMatchObject({
+      code: 'DATABASE_UNAVAILABLE',
+      context: { sqlState: '25006' },
+    });
+    expect(await take()).toBe(0);
+  }
   await database.close();
 });
 

@@ -1,13 +1,16 @@
+import { CompiledQuery } from 'kysely';
 import type { RateLimit } from '@opentill/contracts/http/rate-limits';
-import type { Database } from '@opentill/db/database';
+import type { Db } from '@opentill/db/database';
 
 /** Counts a request of the key for all replicas. Returns 0 when counted, else the milliseconds to wait. */
 export async function countRecentRequest(
-  pool: Database['pool'],
+  db: Db,
   key: string,
   { requests, seconds }: RateLimit,
 ): Promise<number> {
-  const { rows } = await pool.query<{ wait: number }>(TAKE, [key, requests, seconds * 1000]);
+  const { rows } = await db.executeQuery<{ wait: number }>(
+    CompiledQuery.raw(TAKE, [key, requests, seconds * 1000]),
+  );
   return rows[0]?.wait ?? 0;
 }
 
