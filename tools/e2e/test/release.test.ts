@@ -11,6 +11,8 @@ interface Step {
   readonly run?: string;
 }
 interface Job {
+  readonly needs?: string | readonly string[];
+  readonly uses?: string;
   readonly steps?: readonly Step[];
   readonly permissions?: Readonly<Record<string, string>>;
   readonly strategy?: { readonly matrix: { readonly include: readonly Image[] } };
@@ -25,6 +27,11 @@ interface Workflow {
 }
 const workflow = (file: string) => parse(read(file)) as Workflow;
 const release = workflow('.github/workflows/release.yml');
+const ci = workflow('.github/workflows/ci.yml');
+const commandsOf = (job: Job | undefined): readonly string[] =>
+  (job?.steps ?? []).flatMap(({ run = '' }) => run.split('\n').map((line) => line.trim()));
+const needed = (job: string): readonly string[] =>
+  [release.jobs[job]?.needs ?? []].flat().flatMap((name) => [name, ...needed(name)]);
 
 describe('workflows', () => {
   it('pin every action by the hash of a commit, with its version', () => {
@@ -57,6 +64,34 @@ describe('workflows', () => {
       ([, job]) => job.permissions?.['contents'] === 'write',
     );
     expect(writers.map(([name]) => name)).toEqual(['release']);
+  });
+
+  it('check chart, workflows and alert rules by tools of fixed versions', () => {
+    const commands = commandsOf(ci.jobs['deployment']);
+    expect(commands).toContain('deploy/helm/test/check-chart');
+    expect(commands).toContain('actionlint');
+    const rules = commands
+      .find((line) => line.startsWith('npm run test:full -- '))
+      ?.split(' ')
+      .at(-1);
+    expect(read(rules ?? '')).toContain("['test', 'rules', file]");
+    const installed = commands.filter((line) => line.startsWith('go install '));
+    expect(installed).toHaveLength(3);
+    for (const line of installed) expect(line).toMatch(/@v\d+\.\d+\.\d+$/);
+  });
+
+  it('publish only what all checks accepted, and to npm after everything else', () => {
+    expect(release.jobs['check']?.uses).toBe('./.github/workflows/ci.yml');
+    for (const job of ['images', 'chart', 'sdk', 'release']) expect(needed(job), job).toContain('check');
+    expect(needed('sdk')).toEqual(expect.arrayContaining(['images', 'chart']));
+    expect(needed('release')).toContain('sdk');
+  });
+
+  it('lint the published chart with values, which it requires', () => {
+    const lint = commandsOf(release.jobs['chart']).filter((line) => line.startsWith('helm lint'));
+    expect(lint).toHaveLength(1);
+    const file = /^helm lint --strict deploy\/helm\/opentill --values (\S+)$/.exec(lint[0] ?? '')?.[1];
+    expect(read(file ?? '')).toContain('CHECKOUT_BASE_URL: https://');
   });
 
   it('publish the image of every service that the compose files build', () => {
