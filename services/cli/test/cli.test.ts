@@ -241,6 +241,30 @@ describe('setup', () => {
     expect((await audited()).at(-1)).toEqual(['setup', 'default', { changed: ['token', 'version'] }]);
   });
 
+  it('writes the users by another node of the broker when one does not answer', async () => {
+    const users: string[] = [];
+    const server = createServer((request, response) => {
+      users.push(`${request.headers.authorization} ${request.url}`);
+      response.writeHead(204).end();
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const env = {
+      DATABASE_ADMIN_URL: empty.url,
+      AMQP_PASSWORD_API: 'a-password',
+      AMQP_MANAGEMENT_URL: `http://admin@127.0.0.1:1,127.0.0.1:${port}`,
+      AMQP_MANAGEMENT_PASSWORD: 'p@ss',
+    };
+    try {
+      expect((await opentill(['setup'], { env })).out).toContain('broker: users written for 1 services');
+      const admin = `Basic ${Buffer.from('admin:p@ss').toString('base64')}`;
+      expect(users[0]).toBe(`${admin} /api/users/opentill-api`);
+    } finally {
+      server.close();
+    }
+    expectRefusal(await opentill(['setup'], { env }), 75, /RabbitMQ's HTTP API at .* does not answer/);
+  });
+
   it('adds the hot wallets of the public key file and audits that once', async () => {
     const PUBLIC_KEYS_FILE = join(directory, 'public-keys.json');
     const keys = publicKeysOf(Buffer.alloc(64, 7), [evmAddressCodec]);

@@ -9,6 +9,7 @@ import type { ServiceName } from '@opentill/contracts/event-catalog';
 import { declareTopology } from '@opentill/messaging/declare-topology';
 import { BROKER_SERVICES, writeBrokerUsers } from '@opentill/messaging/write-broker-users';
 import type { NetworkKind } from '@opentill/domain/chains';
+import { isRetryable } from '@opentill/domain/gateway-error';
 import { readConfig } from '@opentill/runtime/config';
 import { readNetworks } from '../read-networks.ts';
 import { writeSettingsMerchant, type SettingsMerchant } from '../store/settings-merchant.ts';
@@ -40,7 +41,7 @@ export async function setUp(context: CliContext): Promise<void> {
     context.print(`hot wallets: ${await writeHotWallets(database, settings.PUBLIC_KEYS_FILE, kind)}`);
   }
   if (managementUrl !== undefined) {
-    await writeBrokerUsers(managementUrl, brokerPasswords, virtualHostOf(amqpUrl));
+    await writeUsers(managementUrl, brokerPasswords, virtualHostOf(amqpUrl));
     context.print(`broker: users written for ${Object.keys(brokerPasswords).length} services`);
   }
   if (amqpUrl !== undefined) {
@@ -80,6 +81,22 @@ function readBrokerPasswords(settings: SetupEnvironment): Partial<Record<Service
     throw usage('AMQP_PASSWORD_… need AMQP_MANAGEMENT_URL.');
   }
   return passwords;
+}
+
+/** By the first node of the list whose API answers. @throws the failure of the last one */
+async function writeUsers(
+  managementUrl: string,
+  passwords: Partial<Record<ServiceName, string>>,
+  virtualHost: string,
+): Promise<void> {
+  const urls = urlPerHost(managementUrl);
+  for (const [place, url] of urls.entries()) {
+    try {
+      return await writeBrokerUsers(url, passwords, virtualHost);
+    } catch (error) {
+      if (!isRetryable(error) || place === urls.length - 1) throw error;
+    }
+  }
 }
 
 /** Returns `/` unless the URL names another (the path `/` names it too). */
