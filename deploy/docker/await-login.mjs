@@ -5,6 +5,9 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
+// Node ignores the signal as the first process of a container.
+process.on('SIGTERM', () => process.exit(143));
+
 const POLL_INTERVAL_MS = 1_000;
 const REPORT_EVERY = 15;
 

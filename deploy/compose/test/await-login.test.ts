@@ -42,6 +42,23 @@ test('await-login ends only when the role can log in', async () => {
   }
 });
 
+test('await-login stops at once, without success, when its pod ends', async () => {
+  const server = createServer((socket) => void socket.on('error', () => undefined)).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const connected = once(server, 'connection');
+  const program = start('api', { DATABASE_URL: `postgres://role@127.0.0.1:${port}/opentill` });
+  try {
+    await connected;
+    program.kill('SIGTERM');
+    // A handler ended it, which also works as the first process of a container.
+    expect(await once(program, 'exit')).toEqual([143, null]);
+  } finally {
+    program.kill('SIGKILL');
+    server.close();
+  }
+});
+
 /** AuthenticationCleartextPassword of Postgres' protocol. The servers of tests trust every client. */
 const ASK_FOR_PASSWORD = Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 3]);
 
