@@ -83,7 +83,7 @@ const COMMAND_TIMEOUT_MS = 300_000;
 
 async function findCompose(): Promise<readonly string[] | undefined> {
   const answers = async (command: string, ...args: string[]): Promise<boolean> =>
-    run(command, args, { timeout: 15_000 }).then(
+    run(command, args, { timeout: COMMAND_TIMEOUT_MS }).then(
       () => true,
       () => false,
     );
@@ -192,7 +192,7 @@ async function execute(
   container: string,
   program: readonly string[],
 ): Promise<{ readonly code: number; readonly output: string }> {
-  return run('docker', ['exec', container, ...program], { timeout: 30_000 }).then(
+  return run('docker', ['exec', container, ...program], { timeout: COMMAND_TIMEOUT_MS }).then(
     ({ stdout, stderr }) => ({ code: 0, output: stdout + stderr }),
     (error: { code?: number; stdout?: string; stderr?: string }) => ({
       code: error.code ?? -1,

@@ -17,6 +17,7 @@ import type { ComposeUnderTest } from './compose-under-test.ts';
 import { createMerchantClient, type Answered, type MerchantClient } from './merchant-client.ts';
 import { CHECKOUT } from './read-markdown.ts';
 import { createSuiUnderTest, type SuiUnderTest } from './sui-under-test.ts';
+import { WAIT_MS } from './time-limits.ts';
 import { createTronUnderTest, type TronUnderTest } from './tron-under-test.ts';
 
 export interface ShopCallback {
@@ -49,10 +50,7 @@ export interface GatewayInContainers {
   close(): Promise<void>;
 }
 
-const TAKEN_WITHIN_MS = 60_000;
 const ASK_AGAIN_MS = 250;
-const STATUS_WITHIN_MS = 60_000;
-const AT_REST_WITHIN_MS = 60_000;
 const HEALTHY_WITHIN_MS = 300_000;
 
 export async function untilHealthy(
@@ -102,7 +100,7 @@ export async function reachGateway(docker: ComposeUnderTest): Promise<GatewayInC
     },
     untilStatus: async (orderId, status) => {
       const has = async () => (await statusOf(orderId).catch(() => undefined)) === status;
-      await waitUntil(`${orderId} is ${status}`, has, STATUS_WITHIN_MS).catch(() => undefined);
+      await waitUntil(`${orderId} is ${status}`, has, WAIT_MS).catch(() => undefined);
       const is = await statusOf(orderId);
       if (is !== status) throw new Error(`${orderId} is ${is}, not ${status}`);
     },
@@ -128,7 +126,7 @@ async function untilTaken(
   };
   // A restarting server does not answer, or answers 503. Creation is idempotent.
   const askAgain = async (error: unknown) => pause(ASK_AGAIN_MS).then(() => Promise.reject(error));
-  await waitUntil(`${what} is accepted`, async () => isTaken().catch(askAgain), TAKEN_WITHIN_MS);
+  await waitUntil(`${what} is accepted`, async () => isTaken().catch(askAgain), WAIT_MS);
   return address ?? '';
 }
 
@@ -175,6 +173,6 @@ async function findProblems({ kysely: db }: Database, chains: readonly BookedCha
     ...(await findPayoutProblems(db, chains, hotWallets)),
   ];
   const isAtRest = async () => (await undeliveredCount(db)) === 0 && (await find()).length === 0;
-  await waitUntil('everything is at rest', isAtRest, AT_REST_WITHIN_MS).catch(() => undefined);
+  await waitUntil('everything is at rest', isAtRest, WAIT_MS).catch(() => undefined);
   return find();
 }

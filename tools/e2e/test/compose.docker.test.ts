@@ -16,6 +16,7 @@ import {
 import { commandLines, openGuideBook } from '../src/guide-book.ts';
 import { CHECKOUT } from '../src/read-markdown.ts';
 import type { SuiUnderTest } from '../src/sui-under-test.ts';
+import { BUILD_LIMIT_MS, TEST_LIMIT_MS, WAIT_MS } from '../src/time-limits.ts';
 import type { TronUnderTest } from '../src/tron-under-test.ts';
 
 // Builds the images of docker-compose.yml and runs the gateway with its local chains: payments, moved scanners, restarts,
@@ -37,7 +38,6 @@ const SCANNERS_FILE = 'scanners.devnet.yml';
 const TRON_RECEIVER = 'TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH';
 /** An address without a known key. */
 const SUI_RECEIVER = `0x${'5e'.repeat(32)}`;
-const BUILD_TIMEOUT_MS = 1_200_000;
 const PAYMENT_PAUSE_MS = 400;
 const PAYMENTS_MIN = 20;
 
@@ -50,13 +50,13 @@ let sui: SuiUnderTest;
 
 beforeAll(async () => {
   docker = await prepareCompose();
-  await docker.compose(['build'], [], BUILD_TIMEOUT_MS);
+  await docker.compose(['build'], [], BUILD_LIMIT_MS);
   await docker.compose(['up', '-d']);
   await untilHealthy(docker, SERVICES);
   await untilFunded(docker);
   gateway = await reachGateway(docker);
   ({ evm: chains, tron, sui } = gateway);
-}, BUILD_TIMEOUT_MS + 600_000);
+}, BUILD_LIMIT_MS + TEST_LIMIT_MS);
 
 afterAll(async () => {
   await gateway?.close();
@@ -175,59 +175,63 @@ describe('containers', () => {
   });
 });
 
-test('moves a scanner to one container per chain and back without missing payments', async () => {
-  const paid: string[] = [];
-  let stopped = false;
-  const pay = async () => {
-    for (let place = 0; !stopped || paid.length < PAYMENTS_MIN; place += 1) {
-      const chain = chains[place % chains.length]!;
-      const orderId = `moving-${place}`;
-      await chain.pay({ to: await gateway.order(orderId, chain), amount: '10' });
-      paid.push(orderId);
-      await new Promise((resolve) => setTimeout(resolve, PAYMENT_PAUSE_MS));
+test(
+  'moves a scanner to one container per chain and back without missing payments',
+  async () => {
+    const paid: string[] = [];
+    let stopped = false;
+    const pay = async () => {
+      for (let place = 0; !stopped || paid.length < PAYMENTS_MIN; place += 1) {
+        const chain = chains[place % chains.length]!;
+        const orderId = `moving-${place}`;
+        await chain.pay({ to: await gateway.order(orderId, chain), amount: '10' });
+        paid.push(orderId);
+        await new Promise((resolve) => setTimeout(resolve, PAYMENT_PAUSE_MS));
+      }
+    };
+    const move = async () => {
+      await waitUntil('payments run', () => paid.length >= 5);
+      await docker.compose(['up', '-d', '--no-build'], [SCANNERS_FILE]);
+      await untilHealthy(docker, PER_CHAIN);
+      expect(await docker.running([SCANNERS_FILE])).toEqual(expect.arrayContaining([...PER_CHAIN]));
+      expect(await docker.running([SCANNERS_FILE])).not.toContain('scanner-evm');
+      const between = paid.length;
+      await waitUntil('payments go by the new scanners', () => paid.length >= between + 5);
+      await gateway.untilStatus(paid[between] ?? '', 'SUCCESS');
+      await docker.compose(['up', '-d', '--no-build', '--remove-orphans']);
+      await untilHealthy(docker, ['scanner-evm']);
+      expect(await docker.running()).not.toContain(PER_CHAIN[0]);
+    };
+    const paying = pay();
+    try {
+      await move();
+    } finally {
+      stopped = true;
+      await paying;
     }
-  };
-  const move = async () => {
-    await waitUntil('payments run', () => paid.length >= 5);
-    await docker.compose(['up', '-d', '--no-build'], [SCANNERS_FILE]);
-    await untilHealthy(docker, PER_CHAIN);
-    expect(await docker.running([SCANNERS_FILE])).toEqual(expect.arrayContaining([...PER_CHAIN]));
-    expect(await docker.running([SCANNERS_FILE])).not.toContain('scanner-evm');
-    const between = paid.length;
-    await waitUntil('payments go by the new scanners', () => paid.length >= between + 5);
-    await gateway.untilStatus(paid[between] ?? '', 'SUCCESS');
-    await docker.compose(['up', '-d', '--no-build', '--remove-orphans']);
-    await untilHealthy(docker, ['scanner-evm']);
-    expect(await docker.running()).not.toContain(PER_CHAIN[0]);
-  };
-  const paying = pay();
-  try {
-    await move();
-  } finally {
-    stopped = true;
-    await paying;
-  }
-  for (const orderId of paid) await gateway.untilStatus(orderId, 'SUCCESS');
-  for (const orderId of paid) {
-    const successes = (await gateway.callbacksOf(orderId)).filter(
-      ({ notifyType }) => notifyType === 'ORDER_SUCCESS',
-    );
-    expect([orderId, successes.length]).toEqual([orderId, 1]);
-  }
-  expect(await gateway.findProblems()).toEqual([]);
-  const { kysely: db } = gateway.database();
-  const blocks = await db
-    .selectFrom('block')
-    .select(['chain', 'height'])
-    .orderBy('chain')
-    .orderBy('height')
-    .execute();
-  const gaps = blocks.filter(({ chain, height }, i) => {
-    const before = blocks[i - 1];
-    return before?.chain === chain && Number(height) !== Number(before.height) + 1;
-  });
-  expect(gaps).toEqual([]);
-}, 420_000);
+    for (const orderId of paid) await gateway.untilStatus(orderId, 'SUCCESS');
+    for (const orderId of paid) {
+      const successes = (await gateway.callbacksOf(orderId)).filter(
+        ({ notifyType }) => notifyType === 'ORDER_SUCCESS',
+      );
+      expect([orderId, successes.length]).toEqual([orderId, 1]);
+    }
+    expect(await gateway.findProblems()).toEqual([]);
+    const { kysely: db } = gateway.database();
+    const blocks = await db
+      .selectFrom('block')
+      .select(['chain', 'height'])
+      .orderBy('chain')
+      .orderBy('height')
+      .execute();
+    const gaps = blocks.filter(({ chain, height }, i) => {
+      const before = blocks[i - 1];
+      return before?.chain === chain && Number(height) !== Number(before.height) + 1;
+    });
+    expect(gaps).toEqual([]);
+  },
+  TEST_LIMIT_MS,
+);
 
 test("runs operators' commands and a backup in one-off containers", async () => {
   const run = async (...args: readonly string[]) => docker.compose(['run', '--rm', '-T', ...args]);
@@ -303,24 +307,27 @@ test('measures size, start time and memory of the containers within their limits
   }
 });
 
-test('stops cleanly, and after a start credits a payment made in between', async () => {
-  const [chain] = chains;
-  if (chain === undefined) throw new Error('no chain');
-  const to = await gateway.order('over-the-stop', chain);
-  const stoppedAt = Date.now();
-  await docker.compose(['stop', ...SERVICES]);
-  expect(Date.now() - stoppedAt).toBeLessThan(60_000);
-  for (const service of SERVICES)
-    expect([service, (await docker.inspect(service)).State]).toEqual([
-      service,
-      expect.objectContaining({ Status: 'exited', ExitCode: 0 }),
-    ]);
-  await chain.pay({ to, amount: '10' });
-  await docker.compose(['start', ...SERVICES]);
-  await untilHealthy(docker, SERVICES);
-  await gateway.untilStatus('over-the-stop', 'SUCCESS');
-  expect(await gateway.findProblems()).toEqual([]);
-}, 300_000);
+test(
+  'stops cleanly, and after a start credits a payment made in between',
+  async () => {
+    const [chain] = chains;
+    if (chain === undefined) throw new Error('no chain');
+    const to = await gateway.order('over-the-stop', chain);
+    await docker.compose(['stop', ...SERVICES]);
+    // Code 137 would be a service that was killed after its grace period.
+    for (const service of SERVICES)
+      expect([service, (await docker.inspect(service)).State]).toEqual([
+        service,
+        expect.objectContaining({ Status: 'exited', ExitCode: 0 }),
+      ]);
+    await chain.pay({ to, amount: '10' });
+    await docker.compose(['start', ...SERVICES]);
+    await untilHealthy(docker, SERVICES);
+    await gateway.untilStatus('over-the-stop', 'SUCCESS');
+    expect(await gateway.findProblems()).toEqual([]);
+  },
+  TEST_LIMIT_MS,
+);
 
 const OF_THE_MACHINE = [
   'postgres',
@@ -341,65 +348,70 @@ const VOLUMES_OF_THE_MACHINE = [
   'backups',
 ];
 
-test('restores a backup on an empty machine without reusing addresses or paying twice', async () => {
-  const [chain, other] = chains;
-  if (chain === undefined || other === undefined) throw new Error('no chains');
-  const run = async (...args: readonly string[]) => docker.compose(['run', '--rm', '-T', ...args]);
-  const receiver = devAccount(7).address;
-  const payOut = async (orderId: string, of: ChainUnderTest = chain) =>
-    gateway.payOut(orderId, of, { receiveAddress: receiver, amount: '4' });
-  const before = await chain.balance('USDT', receiver);
+test(
+  'restores a backup on an empty machine without reusing addresses or paying twice',
+  async () => {
+    const [chain, other] = chains;
+    if (chain === undefined || other === undefined) throw new Error('no chains');
+    const run = async (...args: readonly string[]) => docker.compose(['run', '--rm', '-T', ...args]);
+    const receiver = devAccount(7).address;
+    const payOut = async (orderId: string, of: ChainUnderTest = chain) =>
+      gateway.payOut(orderId, of, { receiveAddress: receiver, amount: '4' });
+    const before = await chain.balance('USDT', receiver);
 
-  const keptAddress = await gateway.order('kept', chain);
-  await run('archive', 'backup', '--out', '/var/lib/opentill/backups/monday');
-  const tar = ['run', '--rm', '-T', '--entrypoint', 'tar', 'archive', '-C', '/var/lib/opentill/backups'];
-  const backup = await docker.pipe([...tar, '-c', 'monday']);
-  // Not in the backup: a payment to its order, an order with a payment, and a payout.
-  await chain.pay({ to: keptAddress, amount: '10' });
-  const forgottenAddress = await gateway.order('forgotten', chain);
-  await chain.pay({ to: forgottenAddress, amount: '10' });
-  await payOut('out-forgotten');
-  for (const orderId of ['kept', 'forgotten', 'out-forgotten']) await gateway.untilStatus(orderId, 'SUCCESS');
+    const keptAddress = await gateway.order('kept', chain);
+    await run('archive', 'backup', '--out', '/var/lib/opentill/backups/monday');
+    const tar = ['run', '--rm', '-T', '--entrypoint', 'tar', 'archive', '-C', '/var/lib/opentill/backups'];
+    const backup = await docker.pipe([...tar, '-c', 'monday']);
+    // Not in the backup: a payment to its order, an order with a payment, and a payout.
+    await chain.pay({ to: keptAddress, amount: '10' });
+    const forgottenAddress = await gateway.order('forgotten', chain);
+    await chain.pay({ to: forgottenAddress, amount: '10' });
+    await payOut('out-forgotten');
+    for (const orderId of ['kept', 'forgotten', 'out-forgotten'])
+      await gateway.untilStatus(orderId, 'SUCCESS');
 
-  await docker.lose(OF_THE_MACHINE, VOLUMES_OF_THE_MACHINE);
+    await docker.lose(OF_THE_MACHINE, VOLUMES_OF_THE_MACHINE);
 
-  await docker.pipe([...tar, '-x'], backup);
-  const [kept, keys] = ['/var/lib/opentill/backups/monday', '/var/lib/opentill/keys'];
-  const files = ['--keystore', `${keys}/keystore.json`, '--policy', `${keys}/policy.sealed.json`];
-  const publicKeys = ['--public-keys', '/var/lib/opentill/public/public-keys.json'];
-  await run('archive', 'restore', '--from', kept, ...files, ...publicKeys);
-  await docker.compose(['up', '-d', '--no-build']);
-  await untilHealthy(docker, SERVICES);
-  await gateway.reopenDatabase();
-  await run('cli', 'operator', 'recover', 'me', '--token-file', '/var/lib/opentill/operator/token');
+    await docker.pipe([...tar, '-x'], backup);
+    const [kept, keys] = ['/var/lib/opentill/backups/monday', '/var/lib/opentill/keys'];
+    const files = ['--keystore', `${keys}/keystore.json`, '--policy', `${keys}/policy.sealed.json`];
+    const publicKeys = ['--public-keys', '/var/lib/opentill/public/public-keys.json'];
+    await run('archive', 'restore', '--from', kept, ...files, ...publicKeys);
+    await docker.compose(['up', '-d', '--no-build']);
+    await untilHealthy(docker, SERVICES);
+    await gateway.reopenDatabase();
+    await run('cli', 'operator', 'recover', 'me', '--token-file', '/var/lib/opentill/operator/token');
 
-  await gateway.untilStatus('kept', 'SUCCESS');
-  expect((await gateway.merchant.status('forgotten')).data?.status).toBeUndefined();
-  const freshAddress = await gateway.order('fresh', chain);
-  expect([keptAddress, forgottenAddress]).not.toContain(freshAddress);
-  await chain.pay({ to: freshAddress, amount: '10' });
-  await gateway.untilStatus('fresh', 'SUCCESS');
+    await gateway.untilStatus('kept', 'SUCCESS');
+    expect((await gateway.merchant.status('forgotten')).data?.status).toBeUndefined();
+    const freshAddress = await gateway.order('fresh', chain);
+    expect([keptAddress, forgottenAddress]).not.toContain(freshAddress);
+    await chain.pay({ to: freshAddress, amount: '10' });
+    await gateway.untilStatus('fresh', 'SUCCESS');
 
-  // The merchant requests the payout again. It waits until the operator links it to the earlier transaction.
-  await payOut('out-forgotten');
-  let report = '';
-  const reconcile = async () => {
-    const failed = (error: { readonly stdout?: string }) => error.stdout ?? '';
-    report = await run('owner', 'restore', 'reconcile', '--chain', chain.chain).catch(failed);
-    return report.includes('decide payment') && !report.includes('waits for');
-  };
-  await waitUntil('only decisions are left', reconcile, 90_000).catch(() => undefined);
-  expect(report).toMatch(/decide payment 0x\S+ \(nonce /);
-  const [, txid = ''] = /decide payment (0x\S+)/.exec(report) ?? [];
-  const reason = ['--reason', 'asked for again'];
-  await run('owner', 'restore', 'decide-payment', txid, '--order', 'out-forgotten', ...reason);
-  const release = async () => run('owner', 'restore', 'release', '--reason', 'restored').catch(() => '');
-  await waitUntil('the wallets sign again', async () => (await release()).includes('sign again'), 90_000);
-  await gateway.untilStatus('out-forgotten', 'SUCCESS');
-  expect((await chain.balance('USDT', receiver)) - before).toBe(chain.baseUnits('USDT', '4'));
-  for (const on of [chain, other]) {
-    await payOut(`out-fresh-${on.chain}`, on);
-    await gateway.untilStatus(`out-fresh-${on.chain}`, 'SUCCESS');
-  }
-  expect((await chain.balance('USDT', receiver)) - before).toBe(chain.baseUnits('USDT', '8'));
-}, 420_000);
+    // The merchant requests the payout again. It waits until the operator links it to the earlier transaction.
+    await payOut('out-forgotten');
+    let report = '';
+    const reconcile = async () => {
+      const failed = (error: { readonly stdout?: string }) => error.stdout ?? '';
+      report = await run('owner', 'restore', 'reconcile', '--chain', chain.chain).catch(failed);
+      return report.includes('decide payment') && !report.includes('waits for');
+    };
+    await waitUntil('only decisions are left', reconcile, WAIT_MS).catch(() => undefined);
+    expect(report).toMatch(/decide payment 0x\S+ \(nonce /);
+    const [, txid = ''] = /decide payment (0x\S+)/.exec(report) ?? [];
+    const reason = ['--reason', 'asked for again'];
+    await run('owner', 'restore', 'decide-payment', txid, '--order', 'out-forgotten', ...reason);
+    const release = async () => run('owner', 'restore', 'release', '--reason', 'restored').catch(() => '');
+    await waitUntil('the wallets sign again', async () => (await release()).includes('sign again'), WAIT_MS);
+    await gateway.untilStatus('out-forgotten', 'SUCCESS');
+    expect((await chain.balance('USDT', receiver)) - before).toBe(chain.baseUnits('USDT', '4'));
+    for (const on of [chain, other]) {
+      await payOut(`out-fresh-${on.chain}`, on);
+      await gateway.untilStatus(`out-fresh-${on.chain}`, 'SUCCESS');
+    }
+    expect((await chain.balance('USDT', receiver)) - before).toBe(chain.baseUnits('USDT', '8'));
+  },
+  TEST_LIMIT_MS,
+);

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CHECKOUT } from '../src/read-markdown.ts';
+import { BUILD_LIMIT_MS } from '../src/time-limits.ts';
 
 interface ImageFacts {
   readonly Size: number;
@@ -31,7 +32,6 @@ interface Bill {
 const BASE_IMAGE = 'node:24-bookworm-slim';
 const SERVICE = 'scanner-evm';
 const IMAGES = ['opentill-test/first', 'opentill-test/again', 'opentill-test/cli'] as const;
-const BUILD_TIMEOUT_MS = 1_200_000;
 const OVER_BASE_MAX_MIB = 40;
 const run = promisify(execFile);
 
@@ -47,7 +47,7 @@ async function buildEnvironment(): Promise<NodeJS.ProcessEnv> {
 async function build(image: string, ...options: string[]): Promise<void> {
   const env = await buildEnvironment();
   const args = ['build', '-q', '--force-rm', '-f', 'deploy/Dockerfile', '-t', image, ...options, '.'];
-  await run('docker', args, { cwd: CHECKOUT, env, timeout: BUILD_TIMEOUT_MS });
+  await run('docker', args, { cwd: CHECKOUT, env, timeout: BUILD_LIMIT_MS });
 }
 
 async function inspect(image: string): Promise<ImageFacts> {
@@ -64,7 +64,7 @@ beforeAll(async () => {
     throw new Error('This test needs a running Docker engine. Start one, or skip the test.');
   });
   await build(IMAGES[0], '--build-arg', `SERVICE=${SERVICE}`);
-}, BUILD_TIMEOUT_MS);
+}, BUILD_LIMIT_MS);
 
 afterAll(async () => {
   await run('docker', ['image', 'rm', '--force', ...IMAGES]).catch(() => undefined);
@@ -158,7 +158,7 @@ describe('without a writable disk and without privileges', () => {
       ).toMatch(/setup/);
       expect((await inspect(IMAGES[2])).Config.Healthcheck).toBeUndefined();
     },
-    BUILD_TIMEOUT_MS,
+    BUILD_LIMIT_MS,
   );
 });
 
@@ -170,7 +170,7 @@ test(
       /No projects matched|not match/i,
     );
   },
-  BUILD_TIMEOUT_MS,
+  BUILD_LIMIT_MS,
 );
 
 test(
@@ -181,5 +181,5 @@ test(
     expect(again.RootFS.Layers).toEqual(first.RootFS.Layers);
     expect({ ...again.Config, Image: '' }).toEqual({ ...first.Config, Image: '' });
   },
-  BUILD_TIMEOUT_MS,
+  BUILD_LIMIT_MS,
 );

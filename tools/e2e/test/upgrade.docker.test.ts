@@ -16,6 +16,7 @@ import {
   type GatewayInContainers,
 } from '../src/gateway-in-containers.ts';
 import { CHECKOUT } from '../src/read-markdown.ts';
+import { BUILD_LIMIT_MS, TEST_LIMIT_MS, WAIT_MS } from '../src/time-limits.ts';
 
 // An upgrade by an operator while payments run: starts the version before the newest migration, migrates the schema, and
 // replaces one service after another.
@@ -31,7 +32,6 @@ const SERVICES = [
   'api',
   'ops',
 ] as const;
-const BUILD_TIMEOUT_MS = 1_200_000;
 const PAYMENT_PAUSE_MS = 500;
 const PAYMENTS_IN_EACH = 4;
 
@@ -85,14 +85,14 @@ beforeAll(async () => {
   extract(commit, before);
   console.info(`from ${commit} to ${MIGRATIONS.at(-1)?.name}`);
   old = await prepareCompose({ checkout: before, imageTag: 'before' });
-  await old.compose(['build'], [], BUILD_TIMEOUT_MS);
+  await old.compose(['build'], [], BUILD_LIMIT_MS);
   await old.compose(['up', '-d', '--no-build']);
   await untilHealthy(old, SERVICES);
   await untilFunded(old);
   gateway = await reachGateway(old);
   now = await old.moveTo({ checkout: CHECKOUT, imageTag: 'latest' });
-  await now.compose(['build'], [], BUILD_TIMEOUT_MS);
-}, 2 * BUILD_TIMEOUT_MS);
+  await now.compose(['build'], [], BUILD_LIMIT_MS);
+}, 2 * BUILD_LIMIT_MS);
 
 afterAll(async () => {
   await gateway?.close();
@@ -100,73 +100,81 @@ afterAll(async () => {
   if (before !== undefined) rmSync(before, { recursive: true, force: true });
 });
 
-test('upgrades one service after another while payments run, without losing any', async () => {
-  const orderIds: string[] = [];
-  const receiver = devAccount(6).address;
-  const [first] = gateway.evm;
-  if (first === undefined) throw new Error('no chain');
-  const chains = [...gateway.evm, gateway.tron, gateway.sui];
-  const balanceBefore = await first.balance('USDT', receiver);
-  let [payouts, stopped] = [0, false];
-  const pay = async () => {
-    for (let place = 0; !stopped; place += 1) {
-      const chain: (typeof chains)[number] = chains[place % chains.length] ?? first;
-      const orderId = `upgraded-${place}`;
-      await chain.pay({ to: await gateway.order(orderId, chain), amount: '10' });
-      orderIds.push(orderId);
-      if (chain === first) {
-        await gateway.payOut(`out-${place}`, first, { receiveAddress: receiver, amount: '1' });
-        orderIds.push(`out-${place}`);
-        payouts += 1;
+test(
+  'upgrades one service after another while payments run, without losing any',
+  async () => {
+    const orderIds: string[] = [];
+    const receiver = devAccount(6).address;
+    const [first] = gateway.evm;
+    if (first === undefined) throw new Error('no chain');
+    const chains = [...gateway.evm, gateway.tron, gateway.sui];
+    const balanceBefore = await first.balance('USDT', receiver);
+    let [payouts, stopped] = [0, false];
+    const pay = async () => {
+      for (let place = 0; !stopped; place += 1) {
+        const chain: (typeof chains)[number] = chains[place % chains.length] ?? first;
+        const orderId = `upgraded-${place}`;
+        await chain.pay({ to: await gateway.order(orderId, chain), amount: '10' });
+        orderIds.push(orderId);
+        if (chain === first) {
+          await gateway.payOut(`out-${place}`, first, { receiveAddress: receiver, amount: '1' });
+          orderIds.push(`out-${place}`);
+          payouts += 1;
+        }
+        await pause(PAYMENT_PAUSE_MS);
       }
-      await pause(PAYMENT_PAUSE_MS);
+    };
+    const somePayments = async (when: string) => {
+      const until = orderIds.length + PAYMENTS_IN_EACH;
+      await waitUntil(`payments ${when}`, () => orderIds.length >= until, WAIT_MS);
+      const orderId = orderIds.at(-2) ?? '';
+      await gateway.untilStatus(orderId, 'SUCCESS'); // with the services of this state
+    };
+    const appliedMigrations = async () => {
+      const { kysely: db } = gateway.database();
+      const { rows } = await sql<{ name: string }>`select name from schema_migration order by name`.execute(
+        db,
+      );
+      return rows.map(({ name }) => name);
+    };
+    const imagesOf = async () =>
+      Promise.all(SERVICES.map(async (service) => (await now.inspect(service)).Config.Image.split(':')[1]));
+    const upgrade = async () => {
+      await somePayments('before');
+      expect(await appliedMigrations()).toEqual(migrationsBefore);
+      await now.compose(['up', '-d', '--no-build', '--no-deps', '--force-recreate', 'setup']);
+      const setup = async () => (await now.inspect('setup')).State;
+      await waitUntil('setup has ended', async () => (await setup()).Status === 'exited', WAIT_MS);
+      expect((await setup()).ExitCode).toBe(0);
+      expect(await appliedMigrations()).toEqual(MIGRATIONS.map(({ name }) => name));
+      expect(await imagesOf()).toEqual(SERVICES.map(() => 'before'));
+      await somePayments('by old services on the new schema');
+      for (const [place, service] of SERVICES.entries()) {
+        await now.compose(['up', '-d', '--no-build', '--no-deps', service]);
+        await untilHealthy(now, [service]);
+        expect(await imagesOf()).toEqual(SERVICES.map((_, i) => (i <= place ? 'latest' : 'before')));
+        await somePayments(`with the new ${service}`);
+      }
+    };
+    const paying = pay();
+    try {
+      await Promise.race([upgrade(), paying]);
+    } finally {
+      stopped = true;
+      await paying;
     }
-  };
-  const somePayments = async (when: string) => {
-    const until = orderIds.length + PAYMENTS_IN_EACH;
-    await waitUntil(`payments ${when}`, () => orderIds.length >= until, 60_000);
-    const orderId = orderIds.at(-2) ?? '';
-    await gateway.untilStatus(orderId, 'SUCCESS'); // with the services of this state
-  };
-  const appliedMigrations = async () => {
-    const { kysely: db } = gateway.database();
-    const { rows } = await sql<{ name: string }>`select name from schema_migration order by name`.execute(db);
-    return rows.map(({ name }) => name);
-  };
-  const imagesOf = async () =>
-    Promise.all(SERVICES.map(async (service) => (await now.inspect(service)).Config.Image.split(':')[1]));
-  const upgrade = async () => {
-    await somePayments('before');
-    expect(await appliedMigrations()).toEqual(migrationsBefore);
-    await now.compose(['up', '-d', '--no-build', '--no-deps', '--force-recreate', 'setup']);
-    const setup = async () => (await now.inspect('setup')).State;
-    await waitUntil('setup has ended', async () => (await setup()).Status === 'exited', 120_000);
-    expect((await setup()).ExitCode).toBe(0);
-    expect(await appliedMigrations()).toEqual(MIGRATIONS.map(({ name }) => name));
-    expect(await imagesOf()).toEqual(SERVICES.map(() => 'before'));
-    await somePayments('by old services on the new schema');
-    for (const [place, service] of SERVICES.entries()) {
-      await now.compose(['up', '-d', '--no-build', '--no-deps', service]);
-      await untilHealthy(now, [service]);
-      expect(await imagesOf()).toEqual(SERVICES.map((_, i) => (i <= place ? 'latest' : 'before')));
-      await somePayments(`with the new ${service}`);
+    for (const orderId of orderIds) await gateway.untilStatus(orderId, 'SUCCESS');
+    for (const orderId of orderIds) {
+      const successes = (await gateway.callbacksOf(orderId)).filter(
+        ({ notifyType }) => notifyType === 'ORDER_SUCCESS',
+      );
+      expect([orderId, successes.length]).toEqual([orderId, 1]);
     }
-  };
-  const paying = pay();
-  try {
-    await Promise.race([upgrade(), paying]);
-  } finally {
-    stopped = true;
-    await paying;
-  }
-  for (const orderId of orderIds) await gateway.untilStatus(orderId, 'SUCCESS');
-  for (const orderId of orderIds) {
-    const successes = (await gateway.callbacksOf(orderId)).filter(
-      ({ notifyType }) => notifyType === 'ORDER_SUCCESS',
+    expect((await first.balance('USDT', receiver)) - balanceBefore).toBe(
+      first.baseUnits('USDT', `${payouts}`),
     );
-    expect([orderId, successes.length]).toEqual([orderId, 1]);
-  }
-  expect((await first.balance('USDT', receiver)) - balanceBefore).toBe(first.baseUnits('USDT', `${payouts}`));
-  expect(await gateway.findProblems()).toEqual([]);
-  console.info(`${orderIds.length} payments, ${payouts} of them out`);
-}, 900_000);
+    expect(await gateway.findProblems()).toEqual([]);
+    console.info(`${orderIds.length} payments, ${payouts} of them out`);
+  },
+  TEST_LIMIT_MS,
+);
