@@ -62,6 +62,7 @@ const BY_TEMPLATE: Readonly<Record<string, readonly [file: string, ...variables:
     'AMQP_MANAGEMENT_URL',
     'AMQP_MANAGEMENT_PASSWORD_FILE',
   ],
+  archive: ['tools.yaml', 'DATABASE_ADMIN_URL', 'DATABASE_ADMIN_PASSWORD_FILE'],
   cli: ['tools.yaml', 'OPS_URL', 'OPS_DATABASE_URL'],
   owner: ['tools.yaml', 'DATABASE_ADMIN_URL', 'DATABASE_ADMIN_PASSWORD_FILE', 'OPS_DATABASE_URL'],
 };
@@ -88,7 +89,7 @@ describe('chart', () => {
   test('the chart has every service and step that needs database, broker or chains', () => {
     const needed = Object.entries(compose.services).flatMap(([name, { environment = {} }]) =>
       Object.keys(environment).some((variable) => /^(OPS_)?DATABASE_(ADMIN_)?URL$/.test(variable)) &&
-      !['archive', 'devnet-funds'].includes(name)
+      name !== 'devnet-funds'
         ? [name]
         : [],
     );
@@ -152,9 +153,10 @@ describe('chart', () => {
   });
 
   test('the health port of the signer opens with the policy that admits Prometheus', () => {
-    const opened = '{{- if .Values.networkPolicy.monitoring }}';
+    const opened = '{{- if $isScraped }}';
     const signer = template('payout-signer.yaml');
     expect(services['payout-signer']?.environment['HEALTH_HOST']).toBe('127.0.0.1');
+    expect(signer).toContain('and .Values.networkPolicy.enabled .Values.networkPolicy.monitoring }}');
     expect(signer).toContain(`${opened}\n{{- $_ := set $spec.environment "HEALTH_HOST" "0.0.0.0" }}`);
     expect(signer).toContain(
       `${opened}\n          ports:\n            - { name: health, containerPort: 3020 }`,
@@ -173,17 +175,37 @@ describe('chart', () => {
     expect(Object.keys(values).filter((name) => !(name in properties))).toEqual([]);
   });
 
-  test('only the signer mounts the keystore, and no Service selects it', () => {
+  test('signer and archive mount the keystore, only the signer its passphrase', () => {
     const files = readdirSync(join(CHECKOUT, CHART, 'templates')).filter((name) =>
       /\.(yaml|tpl)$/.test(name),
     );
-    expect(files.filter((name) => template(name).includes('.Values.keystore'))).toEqual([
-      'payout-signer.yaml',
-    ]);
+    const using = (text: string) => files.filter((name) => template(name).includes(text));
+    expect(using('include "opentill.keystoreVolume"')).toEqual(['payout-signer.yaml', 'tools.yaml']);
+    expect(template('tools.yaml')).toContain(
+      '{{- if eq $tool "archive" }}\n        {{- include "opentill.keystoreVolume"',
+    );
+    expect(using('.Values.keystore')).toEqual(['_pod.tpl', 'payout-signer.yaml']);
+    expect(using('keystore_passphrase')).toEqual(['payout-signer.yaml']);
     const signer = template('payout-signer.yaml');
     expect(signer).not.toMatch(/kind: (Service|Ingress)\b/);
     expect(signer).toContain('strategy: { type: Recreate }');
     for (const flag of compose.services['payout-signer']?.entrypoint ?? []) expect(signer).toContain(flag);
+  });
+
+  test('set-up runs under policies that the same upgrade has already changed', () => {
+    const policy = /name: \{\{ \$name \}\}-setup\{\{[^]*?\n(?=---|\{\{- if include)/.exec(
+      template('network-policies.yaml'),
+    )?.[0];
+    expect(policy).toContain('helm.sh/hook: pre-install,pre-upgrade');
+    expect(policy).toContain("helm.sh/hook-weight: '-1'");
+    for (const needed of ['$dns', '$databasePort', '$databasePeers', '.broker.port', '.managementPort'])
+      expect(policy).toContain(needed);
+  });
+
+  test('an autoscaler that is turned on begins with the present number of pods', () => {
+    expect(template('_pod.tpl')).toMatch(
+      /with lookup "apps\/v1" "Deployment"[^]*?replicas: \{\{ \.spec\.replicas \| int/,
+    );
   });
 
   test.each(['values.yaml', 'values-trial.yaml', 'values-replicas.yaml'])(

@@ -108,6 +108,7 @@ export const NOT_RUN: readonly NotRun[] = [
     'pnpm vitest --project kubernetes',
     'scanners:',
   ),
+  ...notRun('deploy/guides/kubernetes.md', 'needs a published release', 'cosign verify'),
   ...notRun(
     'deploy/guides/going-to-mainnet.md',
     'every test run does the same in its own checkout',

@@ -34,6 +34,19 @@ network.opentill/{{ . }}: member
 {{- if or .Values.trial.enabled .Values.operators.enabled }}true{{ end -}}
 {{- end -}}
 
+{{/* Set in a first installation with database and broker inside, whose set-up cannot be a hook. */}}
+{{- define "opentill.isFirst" -}}
+{{- if and (include "opentill.inside" .) .Release.IsInstall }}true{{ end -}}
+{{- end -}}
+
+{{/* Renderers without a release always see a first installation, and a Job cannot change: other values, another name. */}}
+{{- define "opentill.setupJob" -}}
+{{ include "opentill.fullname" . }}-setup
+{{- if include "opentill.isFirst" . -}}
+-first-{{ printf "%s %s" .Chart.AppVersion (toJson .Values) | sha256sum | trunc 8 }}
+{{- end -}}
+{{- end -}}
+
 {{- define "opentill.databaseHost" -}}
 {{- $name := include "opentill.fullname" . -}}
 {{- if .Values.trial.enabled -}}{{ $name }}-postgres:5432
@@ -47,8 +60,9 @@ network.opentill/{{ . }}: member
 {{- end -}}
 
 {{- define "opentill.databaseUrl" -}}
-{{- $values := .root.Values -}}
-postgres://{{ .user }}@{{ include "opentill.databaseHost" .root }}/{{ $values.database.name }}{{ with $values.database.parameters }}?{{ . }}{{ end }}
+{{- $database := .root.Values.database -}}
+{{- $certificate := ternary (printf "sslrootcert=/etc/opentill-database/%s" $database.certificate.key) "" (not (empty $database.certificate.secret)) -}}
+postgres://{{ .user }}@{{ include "opentill.databaseHost" .root }}/{{ $database.name }}{{ with compact (list $database.parameters $certificate) }}?{{ join "&" . }}{{ end }}
 {{- end -}}
 
 {{- define "opentill.brokerHosts" -}}
@@ -59,11 +73,16 @@ postgres://{{ .user }}@{{ include "opentill.databaseHost" .root }}/{{ $values.da
 {{- end -}}
 {{- end -}}
 
-{{- define "opentill.brokerUrl" -}}
-{{- $values := .root.Values -}}
+{{/* With the port `port`, separated by commas. */}}
+{{- define "opentill.brokerServers" -}}
 {{- $hosts := list -}}
-{{- range splitList " " (include "opentill.brokerHosts" .root) }}{{ $hosts = append $hosts (printf "%s:%v" . $values.broker.port) }}{{ end -}}
-amqp{{ if $values.broker.tls }}s{{ end }}://{{ .user }}@{{ join "," $hosts }}{{ with $values.broker.virtualHost }}/{{ . }}{{ end }}
+{{- range splitList " " (include "opentill.brokerHosts" .root) }}{{ $hosts = append $hosts (printf "%s:%v" . $.port) }}{{ end -}}
+{{- join "," $hosts -}}
+{{- end -}}
+
+{{- define "opentill.brokerUrl" -}}
+{{- $broker := .root.Values.broker -}}
+amqp{{ if $broker.tls }}s{{ end }}://{{ .user }}@{{ include "opentill.brokerServers" (dict "root" .root "port" $broker.port) }}{{ with $broker.virtualHost }}/{{ . }}{{ end }}
 {{- end -}}
 
 {{/* Owner of the database: { secret, key, user }. */}}

@@ -29,9 +29,12 @@ Parts of a pod, from its entry in files/services.yaml.
 {{- if and (eq $variable "RATE_LIMIT_STORE") (eq $value "") (or (gt (int $root.Values.api.replicas) 1) $root.Values.api.autoscaling.enabled) }}
 {{- $value = "postgres" }}
 {{- end }}
-{{- if ne (toString $value) "" }}
+{{- if and (ne (toString $value) "") (not (hasKey $own $variable)) }}
 - { name: {{ $variable }}, value: {{ $value | quote }} }
 {{- end }}
+{{- end }}
+{{- if include "opentill.hasTraceHeaders" . }}
+- { name: OTEL_EXPORTER_OTLP_HEADERS_FILE, value: /run/secrets/otel_exporter_otlp_headers }
 {{- end }}
 {{- with $spec.database }}
 - { name: DATABASE_URL, value: {{ include "opentill.databaseUrl" (dict "root" $root "user" .user) | quote }} }
@@ -88,6 +91,10 @@ Parts of a pod, from its entry in files/services.yaml.
 {{- end }}
 {{- end -}}
 
+{{- define "opentill.hasTraceHeaders" -}}
+{{- if and .root.Values.traces.headersSecret (has "OTEL_EXPORTER_OTLP_ENDPOINT" .spec.settings) }}true{{ end }}
+{{- end -}}
+
 {{- define "opentill.volumeMounts" -}}
 - { name: tmp, mountPath: /tmp }
 - { name: secrets, mountPath: /run/secrets, readOnly: true }
@@ -102,6 +109,9 @@ Parts of a pod, from its entry in files/services.yaml.
 {{- end }}
 {{- if .root.Values.certificates.secret }}
 - { name: certificates, mountPath: /etc/opentill-certificates, readOnly: true }
+{{- end }}
+{{- if .root.Values.database.certificate.secret }}
+- { name: database-certificate, mountPath: /etc/opentill-database, readOnly: true }
 {{- end }}
 {{- end -}}
 
@@ -124,6 +134,11 @@ Parts of a pod, from its entry in files/services.yaml.
       {{- end }}
       {{- with .sources }}
       {{- toYaml . | nindent 6 }}
+      {{- end }}
+      {{- if include "opentill.hasTraceHeaders" . }}
+      - secret:
+          name: {{ $root.Values.traces.headersSecret }}
+          items: [{ key: otel_exporter_otlp_headers, path: otel_exporter_otlp_headers }]
       {{- end }}
 {{- if has "networks" (.spec.mounts | default list) }}
 - name: networks
@@ -154,6 +169,31 @@ Parts of a pod, from its entry in files/services.yaml.
     secretName: {{ $root.Values.certificates.secret }}
     items: [{ key: {{ $root.Values.certificates.key }}, path: {{ $root.Values.certificates.key }} }]
 {{- end }}
+{{- with $root.Values.database.certificate }}
+{{- if .secret }}
+- name: database-certificate
+  secret:
+    secretName: {{ .secret }}
+    items: [{ key: {{ .key }}, path: {{ .key }} }]
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* The volume of the keystore and of the files beside it that `settings` of the pod name. The passphrase is not in it. */}}
+{{- define "opentill.keystoreVolume" -}}
+{{- $keys := list "keystore.json" -}}
+{{- range list "POLICY_FILE" "ENERGY_SELLER_KEY_FILE" -}}
+{{- $path := get $.root.Values.settings . -}}
+{{- if and $path (has . $.spec.settings) }}{{ $keys = append $keys (base $path) }}{{ end -}}
+{{- end -}}
+- name: keystore
+  secret:
+    secretName: {{ .root.Values.keystore.secret }}
+    defaultMode: 0440
+    items:
+      {{- range uniq $keys }}
+      - { key: {{ . }}, path: {{ . }} }
+      {{- end }}
 {{- end -}}
 
 {{- define "opentill.podMetadata" -}}
@@ -225,6 +265,12 @@ metadata:
 spec:
   {{- if not .autoscaled }}
   replicas: {{ .values.replicas }}
+  {{- else }}
+  {{- $least := .values.autoscaling.minReplicas }}
+  {{- with lookup "apps/v1" "Deployment" $root.Release.Namespace (printf "%s-%s" (include "opentill.fullname" $root) .component) }}
+  # The present number. Without it an upgrade that turns on the autoscaler would begin with one.
+  replicas: {{ .spec.replicas | int | default $least }}
+  {{- end }}
   {{- end }}
   revisionHistoryLimit: 5
   selector:
