@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Db, Tx } from './database.ts';
@@ -7,8 +8,9 @@ import type { ServiceSchema } from './service-schema.ts';
 export type LeaseErrorCode = 'LEASE_LOST';
 
 /**
- * `fencingToken` grows with every change of holder. It repeats for a name only if a failover lost the last change;
- * then `holder` distinguishes the two leases.
+ * `fencingToken` grows each time the lease is taken. It repeats for a name only if a failover lost the last change; then
+ * `holder` distinguishes the two leases. It has a random part for each take, so two processes that are configured with
+ * one name, or two leases of one process, still differ.
  */
 export interface Lease {
   readonly name: string;
@@ -20,6 +22,7 @@ export interface LeaseOptions {
   readonly db: Db;
   readonly schema: ServiceSchema;
   readonly name: string;
+  /** Name of the replica. The lease's holder begins with it. */
   readonly holder: string;
   /** Lifetime without renewal. Renew every third of it. */
   readonly ttlMs: number;
@@ -39,7 +42,7 @@ export interface LeaseKeeper {
 
 /** The keeper has no timer: the caller's loop acquires and renews. A suspended holder detects the loss at its next use. */
 export function keepLease(options: LeaseOptions): LeaseKeeper {
-  const { db, schema, name, holder, ttlMs, logger } = options;
+  const { db, schema, name, ttlMs, logger } = options;
   const table = sql.table(`${schema}.lease`);
   const end = sql`now() + ${ttlMs} * interval '1 millisecond'`;
   let held: Lease | undefined;
@@ -48,6 +51,7 @@ export function keepLease(options: LeaseOptions): LeaseKeeper {
     // Checked first, because the statement below locks the row even without a change.
     const taken = await sql`select from ${table} where name = ${name} and expires_at > now()`.execute(db);
     if (taken.rows.length > 0) return undefined;
+    const holder = `${options.holder}#${randomBytes(6).toString('hex')}`;
     // The row is never deleted, so that the token never repeats.
     const { rows } = await sql<{ fencing_token: number }>`
       insert into ${table} as l (name, holder, fencing_token, expires_at) values (${name}, ${holder}, 1, ${end})
@@ -66,10 +70,11 @@ export function keepLease(options: LeaseOptions): LeaseKeeper {
     if (lease === undefined) return false;
     const { rows } = await sql`
       update ${table} set expires_at = ${end}
-      where name = ${name} and fencing_token = ${lease.fencingToken} and holder = ${holder} and expires_at > now()
+      where name = ${name} and fencing_token = ${lease.fencingToken} and holder = ${lease.holder} and expires_at > now()
       returning name`.execute(db);
     if (rows.length > 0) return true;
-    logger?.info('lease lost', { schema, lease: name, holder, fencingToken: lease.fencingToken });
+    const { holder, fencingToken } = lease;
+    logger?.info('lease lost', { schema, lease: name, holder, fencingToken });
     if (held === lease) held = undefined;
     return false;
   }
@@ -87,11 +92,16 @@ export function keepLease(options: LeaseOptions): LeaseKeeper {
       if (lease === undefined) return;
       await sql`
         update ${table} set expires_at = now()
-        where name = ${name} and fencing_token = ${lease.fencingToken} and holder = ${holder}
+        where name = ${name} and fencing_token = ${lease.fencingToken} and holder = ${lease.holder}
           and expires_at > now()`.execute(db);
     },
     current: () => held,
   };
+}
+
+/** Compares the holder too: see Lease. */
+export function isSameLease(a: Lease | undefined, b: Lease | undefined): boolean {
+  return a?.fencingToken === b?.fencingToken && a?.holder === b?.holder;
 }
 
 /** The database aborts a transaction under a lease that is idle for this long: its holder is frozen. */

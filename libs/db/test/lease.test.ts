@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
 import type { Database } from '../src/database.ts';
-import { assertLease, keepLease, type Lease } from '../src/lease.ts';
+import { assertLease, isSameLease, keepLease, type Lease, type LeaseKeeper } from '../src/lease.ts';
 import { announcePresence, listPresence } from '../src/presence.ts';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 
@@ -45,14 +45,19 @@ const lost = { code: 'LEASE_LOST', retryable: true };
 describe('lease', () => {
   test('a lease has one holder until it is released', async () => {
     const [a, b] = [keeper(one, 'a'), keeper(two, 'b')];
-    expect(await a.acquire()).toEqual({ name: 'chain/ETH', fencingToken: 1, holder: 'a' });
+    const first = await a.acquire();
+    expect(first).toEqual({
+      name: 'chain/ETH',
+      fencingToken: 1,
+      holder: expect.stringMatching(/^a#[0-9a-f]{12}$/),
+    });
     expect(await b.acquire()).toBeUndefined();
     expect(b.current()).toBeUndefined();
     expect(await a.renew()).toBe(true);
-    expect(await a.acquire()).toEqual({ name: 'chain/ETH', fencingToken: 1, holder: 'a' });
+    expect(await a.acquire()).toEqual(first);
     await a.release();
     expect(a.current()).toBeUndefined();
-    expect(await b.acquire()).toEqual({ name: 'chain/ETH', fencingToken: 2, holder: 'b' });
+    expect(await b.acquire()).toMatchObject({ fencingToken: 2, holder: expect.stringMatching(/^b#/) });
     expect(await a.renew()).toBe(false);
     expect(await a.acquire()).toBeUndefined();
   });
@@ -63,7 +68,7 @@ describe('lease', () => {
     await expire();
     const fresh = (await b.acquire())!;
     expect(fresh.fencingToken).toBe(stale.fencingToken + 1);
-    await expect(write(one, stale)).rejects.toMatchObject({ ...lost, context: { takenBy: 'b' } });
+    await expect(write(one, stale)).rejects.toMatchObject({ ...lost, context: { takenBy: fresh.holder } });
     await write(two, fresh);
     expect(await a.renew()).toBe(false);
     expect(a.current()).toBeUndefined();
@@ -121,6 +126,75 @@ describe('lease', () => {
     await expect(sql`delete from scanner_evm.lease`.execute(one.kysely)).rejects.toMatchObject({
       code: 'DATABASE_CONSTRAINT',
     });
+  });
+});
+
+/** A failover lost the last take: its token is free again. */
+const loseTake = () =>
+  sql`update scanner_evm.lease set holder = 'before', fencing_token = fencing_token - 1, expires_at = now()`.execute(
+    admin.kysely,
+  );
+
+// Both are configured with one instance id, or the second is the first after a restart.
+describe('two processes with one instance id', () => {
+  test.each([
+    {
+      title: 'the second waits while the first holds the lease',
+      meanwhile: () => Promise.resolve(),
+      takes: undefined,
+      first: { writes: true, renews: true },
+    },
+    {
+      title: 'an expired lease that the second did not take covers a write, no renewal',
+      meanwhile: expire,
+      takes: 'later',
+      first: { writes: true, renews: false },
+    },
+    {
+      title: 'an expired lease that the second took is lost for the first',
+      meanwhile: expire,
+      takes: 2,
+      first: { writes: false, renews: false },
+    },
+    {
+      title: 'a released lease that the second took refuses late writes of the first',
+      meanwhile: (first: LeaseKeeper) => first.release(),
+      takes: 2,
+      first: { writes: false, renews: false },
+    },
+    {
+      title: 'a token that a failover repeats is lost for the first',
+      meanwhile: loseTake,
+      takes: 1,
+      first: { writes: false, renews: false },
+    },
+  ])('$title', async ({ meanwhile, takes, first: can }) => {
+    const [first, second] = [keeper(one, 'pod-1'), keeper(two, 'pod-1')];
+    const before = (await first.acquire())!;
+    await meanwhile(first);
+    let after = takes === 'later' ? undefined : await second.acquire();
+    if (takes !== 'later') expect(after?.fencingToken).toBe(takes);
+
+    const written = write(one, before);
+    if (can.writes) await written;
+    else await expect(written).rejects.toMatchObject({ ...lost, context: { takenBy: after?.holder } });
+    expect(await first.renew()).toBe(can.renews);
+    await first.release();
+
+    // The second is not affected by what the first did, and the first is fenced from then on.
+    after ??= await second.acquire();
+    expect(after).toMatchObject({ holder: expect.stringMatching(/^pod-1#/) });
+    expect(isSameLease(before, after)).toBe(false);
+    await write(two, after!);
+    await expect(write(one, before)).rejects.toMatchObject(lost);
+    expect([await first.renew(), await first.acquire(), first.current()]).toEqual([
+      false,
+      undefined,
+      undefined,
+    ]);
+    await first.release();
+    expect(await second.renew()).toBe(true);
+    await write(two, after!);
   });
 });
 

@@ -24,7 +24,7 @@ test('uses the defaults of every service', () => {
     databasePoolMax: 8,
     databasePrepare: true,
     amqpUrl: servers.AMQP_URL,
-    instanceId: `${hostname()}-${process.pid}`,
+    instanceId: expect.stringMatching(new RegExp(`^${hostname()}-${process.pid}-[0-9a-f]{8}$`)),
   });
   expect(
     read({ ...servers, INSTANCE_ID: 'a-1', DATABASE_POOL_MAX: '100', DATABASE_PREPARE: 'false' }),

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { LogLevel } from './logger.ts';
 
@@ -97,6 +98,7 @@ function tracingSettings(variables: ServiceVariables): TracingSettings | undefin
   return { endpoint, headers, sampleRatio };
 }
 
-export function defaultInstanceId(): string {
-  return `${hostname()}-${process.pid}`;
+/** Host and pid repeat when a container restarts. */
+function defaultInstanceId(): string {
+  return `${hostname()}-${process.pid}-${randomBytes(4).toString('hex')}`;
 }

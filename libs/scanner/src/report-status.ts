@@ -1,4 +1,4 @@
-import type { Lease, LeaseKeeper } from '@opentill/db/lease';
+import { isSameLease, type Lease, type LeaseKeeper } from '@opentill/db/lease';
 import type { ChainState } from '@opentill/domain/chain-status';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { startLoop, type Loop } from '@opentill/runtime/loop';
@@ -19,21 +19,21 @@ export function startReporting(deps: ReportDeps): Loop & { wakeIfChanged(): void
   const { observe, store, lease, leaseIntervalMs: intervalMs } = deps;
   const { chain } = deps.network;
   let state: ChainState | undefined;
-  let reported: { readonly token: Lease['fencingToken']; readonly text: string } | undefined;
+  let reported: { readonly under: Lease; readonly text: string } | undefined;
   const failed = (error: unknown, failuresInRow: number): void =>
     observe.failed(chain, 'status', error, failuresInRow);
   const report = async (): Promise<void> => {
     const held = lease.current();
     if (held === undefined) return;
     try {
-      const isOwn = reported?.token === held.fencingToken;
+      const isOwn = isSameLease(reported?.under, held);
       const stored = isOwn ? undefined : await store.readStatus(chain);
       if (stored?.state === 'HALTED') observe.inheritedHalt(chain, stored.reason ?? 'UNKNOWN');
       const status = observe.status(chain);
       const text = JSON.stringify(status);
       if (isOwn && reported?.text === text) return;
       await store.writeStatus(held, chain, status);
-      reported = { token: held.fencingToken, text };
+      reported = { under: held, text };
     } catch (error) {
       // The next holder reports.
       if (!(error instanceof GatewayError) || error.code !== 'LEASE_LOST') throw error;

@@ -1,5 +1,5 @@
 import type { ReadOptions } from '@opentill/chain/chain-reader';
-import type { Lease, LeaseKeeper } from '@opentill/db/lease';
+import { isSameLease, type Lease, type LeaseKeeper } from '@opentill/db/lease';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { seenBlock, type ChainState } from './chain-state.ts';
 import type { Changes, ScanChange } from './scan-change.ts';
@@ -19,14 +19,14 @@ export function createScanTick(deps: ScanTickDeps): (signal: AbortSignal) => Pro
   const rounds = createScanRounds(deps);
   const isPaused = createPauseWatch(deps);
   let held: { readonly lease: Lease; readonly state: ChainState } | undefined;
-  let knownToken: Lease['fencingToken'] | undefined;
+  let known: Lease | undefined;
   observe.watching(network, reader.sources);
 
-  function noteLease(token: Lease['fencingToken'] | undefined): void {
+  function noteLease(lease: Lease | undefined): void {
     // First, so that pending answers are not reported for a chain that another replica scans.
-    if (knownToken !== token) rounds.leaseChanged();
-    knownToken = token;
-    if (token === undefined) observe.closed(network.chain);
+    if (!isSameLease(known, lease)) rounds.leaseChanged();
+    known = lease;
+    if (lease === undefined) observe.closed(network.chain);
   }
 
   return async (signal) => {
@@ -39,8 +39,8 @@ export function createScanTick(deps: ScanTickDeps): (signal: AbortSignal) => Pro
       return undefined;
     }
     try {
-      noteLease(lease.fencingToken);
-      const isCurrent = before?.lease.fencingToken === lease.fencingToken;
+      noteLease(lease);
+      const isCurrent = before !== undefined && isSameLease(before.lease, lease);
       if (!isCurrent) rounds.stateLoaded();
       const opened = isCurrent ? before.state : await open(deps, lease, { signal });
       const round = rounds.round(lease, opened, { signal });

@@ -658,6 +658,32 @@ describe('lease', () => {
     expect(await states()).toEqual([]);
   });
 
+  it('loads the state again when it takes its lease anew, even with the same token', async () => {
+    let loads = 0;
+    const scan = await openScan({
+      db: scanner.kysely,
+      reader: node.reader,
+      wrapStore: (store) => ({
+        ...store,
+        loadState(...args) {
+          loads += 1;
+          return store.loadState(...args);
+        },
+      }),
+    });
+    await scan.settle();
+    const [before, loadsBefore] = [scan.lease.current()!, loads];
+    // A failover lost the take, so its token is given again.
+    await sql`update scanner_evm.lease set fencing_token = fencing_token - 1, expires_at = now()`.execute(
+      admin.kysely,
+    );
+    expect(await scan.lease.acquire()).toMatchObject({ fencingToken: before.fencingToken });
+    mineEmpty(1);
+    await scan.settle();
+    expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 21 });
+    expect(loads - loadsBefore).toBe(1);
+  });
+
   it('keeps an expired lease valid if no replica took it', async () => {
     const first = await openAs('first');
     await first.settle();

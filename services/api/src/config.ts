@@ -4,7 +4,6 @@ import type { ApiSettings } from './app.ts';
 import { DEFAULT_STREAM_LIMITS } from './order-streams.ts';
 import { LOG_LEVELS } from '@opentill/runtime/logger';
 import {
-  defaultInstanceId,
   SERVICE_REQUIRED,
   serviceProperties,
   serviceSettings,
@@ -13,7 +12,6 @@ import {
 } from '@opentill/runtime/service-settings';
 
 interface Variables extends ServiceVariables {
-  readonly INSTANCE_ID: string;
   readonly PORT: number;
   readonly HOST: string;
   readonly NETWORKS_FILE: string;
@@ -40,7 +38,6 @@ export const API_CONFIG_SCHEMA: ConfigSchema = {
   properties: {
     ...serviceProperties({ healthPort: 3020, databasePoolMax: 10 }),
     LOG_LEVEL: { type: 'string', enum: [...LOG_LEVELS, 'silent'], default: 'info' },
-    INSTANCE_ID: { ...text, default: defaultInstanceId() },
     PORT: { ...port, default: 3010 },
     HOST: { ...text, default: '0.0.0.0' },
     DATABASE_POOL_MAX: { type: 'integer', minimum: 1, maximum: 100, default: 10 },

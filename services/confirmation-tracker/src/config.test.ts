@@ -17,7 +17,7 @@ test('reads the configuration from three required settings', () => {
     databasePoolMax: 16,
     databasePrepare: true,
     amqpUrl: given.AMQP_URL,
-    instanceId: expect.stringMatching(/^.+-\d+$/),
+    instanceId: expect.stringMatching(/^.+-\d+-[0-9a-f]{8}$/),
     networksFile: 'networks.json',
   });
 });

@@ -18,7 +18,7 @@ test('reads the settings from the five required variables', () => {
     databasePoolMax: 8,
     databasePrepare: true,
     amqpUrl: given.AMQP_URL,
-    instanceId: expect.stringMatching(/^.+-\d+$/),
+    instanceId: expect.stringMatching(/^.+-\d+-[0-9a-f]{8}$/),
     networksFile: 'networks.json',
     keystoreFile: 'keystore.json',
     passphraseFile: 'passphrase',

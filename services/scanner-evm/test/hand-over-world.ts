@@ -112,7 +112,7 @@ export async function createHandOverWorld() {
           );
           return (await cursors()).every(({ chain, token, seen }) => {
             const lease = leases.find(({ name }) => name === `chain:${chain}`);
-            const isTaken = lease?.holder !== leader.name && lease?.token === token;
+            const isTaken = !lease?.holder.startsWith(`${leader.name}#`) && lease?.token === token;
             return isTaken && seen >= (target.get(chain) ?? 0);
           });
         },

@@ -6,7 +6,7 @@ import {
   ROLLED_ROWS_MAX,
   rollInbox,
 } from '@opentill/db/housekeeping';
-import { keepLease, type Lease } from '@opentill/db/lease';
+import { isSameLease, keepLease, type Lease } from '@opentill/db/lease';
 import { startLoop, type Loop } from '@opentill/runtime/loop';
 import type { Observe } from './observe.ts';
 
@@ -73,17 +73,17 @@ export function deleteEndedCallbacks(
   roundMs = DAY_MS,
 ): () => Promise<void | 'again'> {
   const lease = keepLease({ db, schema: 'webhook', name: LEASE, holder: instance, ttlMs: LEASE_MS });
-  let held: Lease['fencingToken'] | undefined;
+  let held: Lease | undefined;
   let position = FIRST_CALLBACK;
   let roundBegunAtMs = 0;
   return async () => {
-    const token = (await lease.acquire())?.fencingToken;
-    if (token === undefined) return undefined;
-    if (token !== held || performance.now() - roundBegunAtMs > roundMs) {
+    const taken = await lease.acquire();
+    if (taken === undefined) return undefined;
+    if (!isSameLease(held, taken) || performance.now() - roundBegunAtMs > roundMs) {
       position = FIRST_CALLBACK;
       roundBegunAtMs = performance.now();
     }
-    held = token;
+    held = taken;
     const page = await deleteEndedCallbacksPage(db, keptSeconds, position, CALLBACKS_PER_ROUND);
     position = page.last;
     return page.next === null ? undefined : 'again';

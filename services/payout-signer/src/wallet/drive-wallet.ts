@@ -1,6 +1,6 @@
 import { checkFailureOf } from '@opentill/chain/check-failure';
 import type { Db } from '@opentill/db/database';
-import type { Lease, LeaseKeeper } from '@opentill/db/lease';
+import { isSameLease, type Lease, type LeaseKeeper } from '@opentill/db/lease';
 import type { ChainStatus } from '@opentill/domain/chain-status';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Clock } from '@opentill/runtime/clock';
@@ -63,7 +63,7 @@ export interface Driven extends DrivingDeps {
 
 export function driveWallet(deps: Driven, newPass: () => Pass): Driver {
   const { key, leaseKeeper, observe, sender } = deps;
-  let current: { readonly token: number; readonly pass: Pass } | undefined;
+  let current: { readonly under: Lease; readonly pass: Pass } | undefined;
   const gate =
     deps.chain?.gate ?? createSignerGates(deps.clock, deps.fail).add((o) => sender.checkNetwork(o));
   let stop: ChainStatus | undefined;
@@ -89,7 +89,8 @@ export function driveWallet(deps: Driven, newPass: () => Pass): Driver {
         stop = await waitForChain(deps, lease, isAdmitted, isAhead ? 'CHAIN_AHEAD' : 'CHAIN_HALTED');
         if (!isAdmitted) return undefined;
         // With a new lease, the memory of what was sent is outdated.
-        if (current?.token !== lease.fencingToken) current = { token: lease.fencingToken, pass: newPass() };
+        if (current === undefined || !isSameLease(current.under, lease))
+          current = { under: lease, pass: newPass() };
         const outcome = await current.pass(lease, signal, { sendsOnly: stop !== undefined });
         passedAtMs = deps.clock.now().getTime();
         observe.passed(key);

@@ -24,6 +24,9 @@ test('reports a chain’s state once under each of its wallets’ leases', async
   // Another holder of the lease may have written another state meanwhile.
   await chain.report({ name: 'wallet/ETH/one', fencingToken: 9, holder: 'test' }, true);
   expect(writes()).toBe(3);
+  // The token repeats after a failover that lost the last take.
+  await chain.report({ name: 'wallet/ETH/one', fencingToken: 9, holder: 'other' }, true);
+  expect(writes()).toBe(4);
 });
 
 test('reports no state of a chain before its start-up checks have a result', async () => {

@@ -73,7 +73,7 @@ function openDrivenChain(db: Db, chain: Chain, gate: StartGate<CheckFailure>): D
     async report(lease, isAdmitted) {
       if (!isAdmitted && gate.leftOut() === undefined) return;
       const status = own();
-      const text = `${lease.fencingToken} ${JSON.stringify(status)}`;
+      const text = `${lease.fencingToken} ${lease.holder} ${JSON.stringify(status)}`;
       if (reported.get(lease.name) === text) return;
       await db.transaction().execute(async (tx) => {
         await assertLease(tx, 'signer', lease);

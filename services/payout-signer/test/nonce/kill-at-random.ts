@@ -41,7 +41,7 @@ export async function killAtRandom(
       select holder from signer.lease where starts_with(name, 'wallet/') and expires_at > clock_timestamp()`.execute(
       world.admin,
     );
-    return rows[0]?.holder;
+    return rows[0]?.holder.split('#')[0];
   };
   const isOver = () => kills.leaders >= wanted.leaders && kills.standbys >= wanted.standbys;
   const replicas = [await born(), await born()];
