@@ -10,7 +10,6 @@ import {
   type Tracer,
 } from '@opentelemetry/api';
 import { GatewayError } from '@opentill/domain/gateway-error';
-import { redactText } from './redact.ts';
 
 /** Names of docs/architecture/traces.md; `opentill.order_pk` is on every span of an order. */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
@@ -136,8 +135,6 @@ function traceparentOf(own: Context): string {
 function markFailed(span: Span, error: unknown): void {
   const code = error instanceof GatewayError ? error.code : error instanceof Error ? error.name : 'UNKNOWN';
   span.setAttribute('error.type', code);
-  span.setStatus({
-    code: SpanStatusCode.ERROR,
-    message: redactText(error instanceof Error ? error.message : String(error)),
-  });
+  // Without the message: it may contain addresses, amounts, or a URL with a provider's key. The log has it.
+  span.setStatus({ code: SpanStatusCode.ERROR });
 }
