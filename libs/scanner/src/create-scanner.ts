@@ -8,7 +8,8 @@ import type { Broker } from '@opentill/messaging/connection';
 import { createPublisher } from '@opentill/messaging/publisher';
 import { startRelay } from '@opentill/messaging/relay';
 import type { Clock } from '@opentill/runtime/clock';
-import type { Checks } from '@opentill/runtime/health';
+import type { Chain } from '@opentill/domain/chains';
+import type { CheckResult, Checks } from '@opentill/runtime/health';
 import type { NewId } from '@opentill/runtime/ids';
 import type { Logger } from '@opentill/runtime/logger';
 import type { Metrics } from '@opentill/runtime/metrics';
@@ -42,7 +43,7 @@ export interface ScannerDeps {
 }
 
 export interface ScannerApp {
-  /** Checks by chain name, plus the broker, which never fails /readyz. */
+  /** Checks by chain name (see readinessOf), plus the broker, which never fails /readyz. */
   readonly checks: Checks;
   /** Fails when a restart may help: see livenessOf. */
   readonly liveness: Checks;
@@ -62,7 +63,8 @@ export function createScanner(deps: ScannerDeps): ScannerApp {
   const observe = createObserve({ logger, metrics, clock });
   const networks = deps.openNetworks(observe.nodes);
   const chainChecks = networks.map(
-    ({ network: { chain } }) => [chain, () => Promise.resolve(observe.health(chain))] as const,
+    ({ network: { chain } }) =>
+      [chain, () => Promise.resolve(readinessOf(chain, networks, observe))] as const,
   );
   let work: Work | undefined;
   return {
@@ -87,6 +89,21 @@ export function createScanner(deps: ScannerDeps): ScannerApp {
       );
     },
   };
+}
+
+/**
+ * A chain that fails makes the process unready only if all its chains fail. Otherwise one wrong endpoint would block a
+ * rolling update for the other chains; the chain's state and its alarms report it. A starting chain does make it
+ * unready, so that the replica before continues meanwhile.
+ */
+function readinessOf(
+  chain: Chain,
+  networks: readonly ScannedNetwork[],
+  observe: Pick<ScanObserver, 'health' | 'status'>,
+): CheckResult {
+  const own = observe.health(chain);
+  if (own.ok || observe.status(chain).state === 'STARTING') return own;
+  return { ...own, ok: networks.some(({ network }) => observe.health(network.chain).ok) };
 }
 
 interface Work {
