@@ -37,28 +37,52 @@ const firingAlerts = {
   name: 'Critical alerts',
   datasource: DATASOURCE,
   enable: true,
-  expr: 'ALERTS{alertname=~"Opentill.*", alertstate="firing", severity="critical"}',
+  expr: 'ALERTS{namespace=~"$namespace", alertname=~"Opentill.*", alertstate="firing", severity="critical"}',
   iconColor: 'red',
   titleFormat: '{{alertname}}',
 };
 
+/** Selects the installation. `.*` also matches series without the label. */
+const NAMESPACE = 'namespace=~"$namespace"';
+
+/** Adds NAMESPACE to each selector of a metric. */
+export function inNamespace(expr: string): string {
+  return expr.replaceAll(
+    /\b(opentill[_:][a-z0-9_:]+|(?:process|nodejs)_[a-z0-9_]+|(?:up|ALERTS)(?=\{))(\{)?/g,
+    (_, metric: string, brace: string | undefined) =>
+      brace === undefined ? `${metric}{${NAMESPACE}}` : `${metric}{${NAMESPACE}, `,
+  );
+}
+
 function variables({ hasChains }: Board): readonly object[] {
   const datasource = { name: 'datasource', label: 'Prometheus', type: 'datasource', query: 'prometheus' };
-  if (hasChains !== true) return [datasource];
-  const chain = {
-    name: 'chain',
-    label: 'Chain',
+  const all = {
     type: 'query',
     datasource: DATASOURCE,
-    query: { query: 'label_values(opentill_scanner_chain_state_bool, chain)', refId: 'chains' },
     refresh: 2,
-    multi: true,
     includeAll: true,
     allValue: '.*',
     current: { selected: true, text: ['All'], value: ['$__all'] },
     sort: 1,
   };
-  return [datasource, chain];
+  const namespace = {
+    ...all,
+    name: 'namespace',
+    label: 'Namespace',
+    query: { query: 'label_values(opentill_outbox_lag_seconds, namespace)', refId: 'namespaces' },
+  };
+  if (hasChains !== true) return [datasource, namespace];
+  const chain = {
+    ...all,
+    name: 'chain',
+    label: 'Chain',
+    query: {
+      query: `label_values(${inNamespace('opentill_scanner_chain_state_bool')}, chain)`,
+      refId: 'chains',
+    },
+    multi: true,
+  };
+  return [datasource, namespace, chain];
 }
 
 function layOut({ rows }: Board): readonly object[] {
@@ -107,7 +131,7 @@ function renderPanel(
     targets: queries.map(({ expr, legend }, i) => ({
       refId: String.fromCodePoint('A'.charCodeAt(0) + i),
       datasource: DATASOURCE,
-      expr,
+      expr: inNamespace(expr),
       legendFormat: legend,
       range: true,
     })),

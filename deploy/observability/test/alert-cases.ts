@@ -14,6 +14,7 @@ export const PRESENT: Readonly<Record<string, string>> = {
   'opentill_outbox_lag_seconds{service="api"}': '0x180',
   'opentill_outbox_lag_seconds{service="confirmation-tracker"}': '0x180',
   'opentill_outbox_lag_seconds{service="payout-signer"}': '0x180',
+  'opentill_outbox_lag_seconds{service="ops"}': '0x180',
   'opentill_webhook_oldest_due_seconds{service="webhook-sender"}': '0x180',
 };
 
@@ -34,6 +35,25 @@ const ofEth = (metric: string) => `${metric}{chain="ETH"}`;
 
 const HEIGHT = ofEth('opentill_scanner_head_height_blocks');
 
+const INSTALLED = ['api', 'confirmation-tracker', 'payout-signer', 'ops'] as const;
+
+/** Series of a healthy installation with a namespace; those of `changed` instead. */
+function installation(
+  namespace: string,
+  changed: Partial<Record<(typeof INSTALLED)[number] | 'up', string>> = {},
+): Readonly<Record<string, string>> {
+  return {
+    [`up{job="opentill", namespace="${namespace}"}`]: changed.up ?? '1x180',
+    ...Object.fromEntries(
+      INSTALLED.map((service) => [
+        `opentill_outbox_lag_seconds{namespace="${namespace}", service="${service}"}`,
+        changed[service] ?? '0x180',
+      ]),
+    ),
+    [`opentill_webhook_oldest_due_seconds{namespace="${namespace}", service="webhook-sender"}`]: '0x180',
+  };
+}
+
 export const ALERT_CASES: readonly AlertCase[] = [
   {
     alert: 'OpentillTargetDown',
@@ -53,11 +73,35 @@ export const ALERT_CASES: readonly AlertCase[] = [
     silent: { 'opentill_outbox_lag_seconds{service="api"}': '0 stale _ 0x9' },
   },
   {
+    alert: 'OpentillServiceMissing',
+    series: { ...installation('test'), ...installation('prod', { api: '0 stale' }) },
+    at: '5m',
+    labels: { namespace: 'prod', service: 'api' },
+    silent: { ...installation('test'), ...installation('prod', { api: '0 stale _ 0x180' }) },
+  },
+  {
+    alert: 'OpentillServiceMissing',
+    series: {
+      ...installation('test'),
+      ...installation('prod', { up: '1 stale', 'confirmation-tracker': '0 stale' }),
+    },
+    at: '5m',
+    labels: { namespace: 'prod', service: 'confirmation-tracker' },
+    silent: installation('prod'),
+  },
+  {
     alert: 'OpentillPayoutSignerMissing',
     series: { 'opentill_outbox_lag_seconds{service="payout-signer"}': '0 stale' },
     at: '8m',
     labels: { service: 'payout-signer' },
     silent: { 'opentill_outbox_lag_seconds{service="payout-signer"}': '0 stale _ _ 0x9' },
+  },
+  {
+    alert: 'OpentillOpsMissing',
+    series: { 'opentill_outbox_lag_seconds{service="ops"}': '0 stale' },
+    at: '18m',
+    labels: { service: 'ops' },
+    silent: { 'opentill_outbox_lag_seconds{service="ops"}': '0 stale _x11 0x9' },
   },
   {
     alert: 'OpentillApiNotReady',

@@ -8,6 +8,7 @@ import { SWEEP_ALARM_KINDS } from '@opentill/payout-signer/sweeps/watch-sweeps';
 import { ALARM_KINDS } from '@opentill/scanner/observe/alarms';
 import { BOARDS } from '../src/all-boards.ts';
 import { generatedFiles } from '../src/generated-files.ts';
+import { inNamespace } from '../src/render-board.ts';
 import { metricsOf, OBSERVABILITY, readRules } from '../src/rule-files.ts';
 import { NO_ALERT } from './no-alert.ts';
 
@@ -53,6 +54,17 @@ test('rules and dashboards name only metrics of the code and recorded series', (
   for (const expr of [...queries, ...alerts.map((rule) => rule.expr), ...records.map((rule) => rule.expr)]) {
     for (const name of metricsOf(expr)) expect(defined, `${name} in ${expr}`).toContain(metricOf(name));
     for (const name of recordsOf(expr)) expect([...recorded.keys()], expr).toContain(name);
+  }
+});
+
+test('every query of a board selects the namespace in each of its selectors', () => {
+  for (const expr of queries) {
+    const rest = inNamespace(expr).replaceAll(
+      /[A-Za-z_:][\w:]*\{namespace=~"\$namespace"[^}]*\}/g,
+      'SELECTED',
+    );
+    expect(rest, expr).toContain('SELECTED');
+    expect(rest, expr).not.toMatch(/\{|opentill/);
   }
 });
 

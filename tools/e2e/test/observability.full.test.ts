@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { LOCAL_PORTS, SERVICE_NAMES } from '@opentill/local/gateway-options';
 import { DENIED_RECEIVER } from '@opentill/local/prepare-policy';
 import { BOARDS } from '@opentill/observability/all-boards';
+import { inNamespace } from '@opentill/observability/render-board';
 import { OBSERVABILITY } from '@opentill/observability/rule-files';
 import { abortableDelay } from '@opentill/runtime/abortable-delay';
 import { findFreePort } from '@opentill/test-servers/free-port';
@@ -132,7 +133,9 @@ async function ask<Result>(path: string): Promise<Result> {
 }
 
 async function query(expr: string): Promise<readonly Sample[]> {
-  const filled = expr.replaceAll('$__rate_interval', '1m').replaceAll('$chain', '.*');
+  const filled = inNamespace(expr)
+    .replaceAll('$__rate_interval', '1m')
+    .replaceAll(/\$(?:chain|namespace)/g, '.*');
   return (await ask<{ result: readonly Sample[] }>(`query?query=${encodeURIComponent(filled)}`)).result;
 }
 
