@@ -34,13 +34,14 @@ const walletAlarm = (kind: string) => `opentill_signer_payout_alarm_bool{chain="
 const ofEth = (metric: string) => `${metric}{chain="ETH"}`;
 
 const HEIGHT = ofEth('opentill_scanner_head_height_blocks');
+const CURSOR_AGE = ofEth('opentill_tracker_chain_cursor_age_seconds');
 
 const INSTALLED = ['api', 'confirmation-tracker', 'payout-signer', 'ops'] as const;
 
 /** Series of a healthy installation with a namespace; those of `changed` instead. */
 function installation(
   namespace: string,
-  changed: Partial<Record<(typeof INSTALLED)[number] | 'up', string>> = {},
+  changed: Partial<Record<(typeof INSTALLED)[number] | 'up' | 'cursor age', string>> = {},
 ): Readonly<Record<string, string>> {
   return {
     [`up{job="opentill", namespace="${namespace}"}`]: changed.up ?? '1x180',
@@ -51,6 +52,8 @@ function installation(
       ]),
     ),
     [`opentill_webhook_oldest_due_seconds{namespace="${namespace}", service="webhook-sender"}`]: '0x180',
+    [`opentill_tracker_chain_cursor_age_seconds{namespace="${namespace}", chain="ETH"}`]:
+      changed['cursor age'] ?? '1x180',
   };
 }
 
@@ -221,15 +224,35 @@ export const ALERT_CASES: readonly AlertCase[] = [
     },
   },
   {
-    alert: 'OpentillChainNotScanned',
-    series: { [chainState('RUNNING')]: '1x9', [chainState('RUNNING', 'b')]: '1x9', [HEIGHT]: '5 stale' },
-    at: '4m',
-    labels: { chain: 'ETH' },
-    silent: {
-      [chainState('RUNNING')]: '1x9',
-      [chainState('RUNNING', 'b')]: '1x9',
-      'opentill_scanner_head_height_blocks{chain="ETH", instance="b"}': '5x9',
+    alert: 'OpentillChainNotScanned', // the only scanner of the chain disappears
+    series: {
+      [chainState('RUNNING')]: '1 stale',
+      [HEIGHT]: '5 stale',
+      'up{job="opentill", instance="scanner"}': '1 stale',
+      [CURSOR_AGE]: '1 60 121+60x9',
     },
+    at: '5m',
+    labels: { chain: 'ETH' },
+    silent: { [CURSOR_AGE]: '120x9', [chainState('RUNNING')]: '1x9' },
+  },
+  {
+    alert: 'OpentillChainNotScanned', // no scanner ever read it
+    series: { [CURSOR_AGE]: '1 Inf Inf Inf Inf', [`${CURSOR_AGE.slice(0, -1)}, instance="b"}`]: '1x9' },
+    at: '5m',
+    labels: { chain: 'ETH' },
+    // A paused chain's scanner was restarted: it exports no height.
+    silent: { [CURSOR_AGE]: '1+60x20', [chainState('PAUSED')]: '1x20', [chainState('RUNNING')]: '0x20' },
+  },
+  {
+    alert: 'OpentillChainNotScanned', // another installation reads and pauses it
+    series: {
+      ...installation('test', { 'cursor age': '1x20' }),
+      'opentill_scanner_chain_state_bool{namespace="test", chain="ETH", state="PAUSED"}': '1x20',
+      ...installation('prod', { 'cursor age': '1 60 121+60x9' }),
+    },
+    at: '5m',
+    labels: { namespace: 'prod', chain: 'ETH' },
+    silent: { ...installation('test', { 'cursor age': '60x20' }), ...installation('prod') },
   },
   {
     alert: 'OpentillChainAlarm',

@@ -36,6 +36,7 @@ export const NO_ALERT: Readonly<Record<string, readonly string[]>> = {
     'opentill_scanner_errors_total',
     'opentill_scanner_halted_bool',
     'opentill_scanner_head_age_seconds',
+    'opentill_scanner_head_height_blocks',
     'opentill_scanner_judged_blocks_total',
     'opentill_scanner_own_transaction_unmined_age_seconds',
     'opentill_scanner_rpc_duration_seconds',

@@ -19,7 +19,7 @@ import { loadDisplayForms } from './display-forms.ts';
 import { dustBelowOf } from './dust-below.ts';
 import type { HandlerDeps } from './handlers/settle-event.ts';
 import { nativeSymbols, payableCoins } from './native-symbols.ts';
-import { createObserve, observeBacklog, observeDatabase, type Observe } from './observe.ts';
+import { createObserve, observeBacklog, observeCursors, observeDatabase, type Observe } from './observe.ts';
 import { startConsumers } from './start-consumers.ts';
 import { DEFAULT_TIMING, startSweeps, type Sweeps, type TrackerTiming } from './start-sweeps.ts';
 import { readAnyCursor } from './store/find-unsettled.ts';
@@ -56,6 +56,12 @@ export function createApp(deps: TrackerDeps): TrackerApp {
   const observe = createObserve(deps);
   observeDatabase(metrics, db);
   observeBacklog(metrics, db);
+  const enabled = deps.networks.filter((network) => network.enabled);
+  observeCursors(
+    metrics,
+    db,
+    enabled.map(({ chain }) => chain),
+  );
   let work: Work | undefined;
   return {
     checks: {

@@ -1,10 +1,11 @@
 import type { Db } from '@opentill/db/database';
 import type { Rolled } from '@opentill/db/housekeeping';
 import { databaseFigures, deadRows, oldestTransactionSeconds } from '@opentill/db/measure-database';
+import type { Chain } from '@opentill/domain/chains';
 import type { Logger } from '@opentill/runtime/logger';
 import type { Metrics } from '@opentill/runtime/metrics';
 import type { PayableCoin } from './native-symbols.ts';
-import { oldestDueSeconds, openIncidents } from './store/measure-backlog.ts';
+import { cursorAges, oldestDueSeconds, openIncidents } from './store/measure-backlog.ts';
 import type { BookedTopUp, OrderOutcome } from './store/order-rows.ts';
 
 export interface Observe {
@@ -212,6 +213,20 @@ function observeServer(metrics: Metrics, db: Db): void {
       transactionIdAge.set(figures.transactionIdAge);
       gauge.reset();
       for (const [role, count] of figures.connections) gauge.set({ role }, count);
+    },
+  });
+}
+
+/** Exported here, because a scanner that is gone exports no metric. */
+export function observeCursors(metrics: Metrics, db: Db, chains: readonly Chain[]): void {
+  metrics.gauge({
+    name: 'opentill_tracker_chain_cursor_age_seconds',
+    help: "Seconds since the scanner's last commit, for each enabled chain; +Inf before the first",
+    labelNames: ['chain'],
+    async collect(gauge) {
+      const ages = await cursorAges(db).catch(() => undefined);
+      if (ages === undefined) return;
+      for (const chain of chains) gauge.set({ chain }, ages.get(chain) ?? Infinity);
     },
   });
 }

@@ -2,6 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '@opentill/runtime/ids';
 import { settleTransfers } from '../src/handlers/settle-event.ts';
 import { settlePayoutKeys } from '../src/handlers/settle-payout-event.ts';
+import { createMetrics } from '@opentill/runtime/metrics';
+import { observeCursors } from '../src/observe.ts';
 import { oldestDueSeconds, openIncidents } from '../src/store/measure-backlog.ts';
 import { payoutsOn } from './payout-scenario.ts';
 import { createTrackerScenario, type TrackerScenario } from './tracker-scenario.ts';
@@ -70,4 +72,24 @@ test('counts incidents until an operator closes them', async () => {
   await incident('TOP_UP_ORPHANED', null);
   await incident('PAYOUT_ORPHANED', new Date());
   expect((await open()).toSorted()).toEqual(['PAYOUT_SHORT 2', 'TOP_UP_ORPHANED 1']);
+});
+
+test('exports the age of the cursor of each enabled chain, also without a cursor', async () => {
+  const metrics = createMetrics('test');
+  observeCursors(metrics, s.deps.db, ['ETH_SEPOLIA', 'BSC_TEST']);
+  await s.admin
+    .updateTable('chain_cursor')
+    .set({ updated_at: ago(600) })
+    .where('chain', '=', 'ETH_SEPOLIA')
+    .execute();
+  const ages = new Map(
+    [
+      ...(await metrics.render()).matchAll(
+        /^opentill_tracker_chain_cursor_age_seconds\{chain="(\w+)".*\} (.+)$/gm,
+      ),
+    ].map(([, chain, seconds]) => [chain, seconds]),
+  );
+  expect([...ages.keys()].toSorted()).toEqual(['BSC_TEST', 'ETH_SEPOLIA']);
+  expect(ages.get('BSC_TEST')).toBe('+Inf');
+  expect(Number(ages.get('ETH_SEPOLIA'))).toBeGreaterThan(599);
 });

@@ -47,6 +47,10 @@ export const scanners: Board = {
               expr: `max by (chain) (${of('opentill_scanner_verified_age_seconds')})`,
               legend: '{{chain}} verified',
             },
+            {
+              expr: `max by (chain) (${of('opentill_tracker_chain_cursor_age_seconds')})`,
+              legend: '{{chain}} commit',
+            },
           ],
         },
       ],
