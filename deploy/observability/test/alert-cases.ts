@@ -352,6 +352,12 @@ export const ALERT_CASES: readonly AlertCase[] = [
     silent: { [ofEth('opentill_signer_sweep_oldest_unswept_seconds')]: '172800x9' },
   },
   {
+    alert: 'OpentillCallbackEndpointSlow',
+    series: { opentill_webhook_oldest_due_at_full_endpoint_seconds: '0 901+60x30' },
+    at: '18m',
+    silent: { opentill_webhook_oldest_due_at_full_endpoint_seconds: '0 901x13 0 901x13 0' },
+  },
+  {
     alert: 'OpentillCallbacksLate',
     series: { 'opentill_webhook_oldest_due_seconds{service="webhook-sender"}': '0 301x9' },
     at: '4m',

@@ -71,7 +71,7 @@ export function createApp(deps: WebhookSenderDeps) {
   const observe = createObserve(deps);
   let work: Work | undefined;
 
-  observeBacklog(deps.metrics, db);
+  observeBacklog(deps.metrics, db, deps.settings.concurrencyPerEndpoint);
 
   function start(): void {
     work = startWork(deps, observe);
@@ -98,7 +98,7 @@ export function createApp(deps: WebhookSenderDeps) {
 
   const checks: Checks = {
     database: async () => {
-      const seconds = await oldestDueSeconds(db);
+      const { seconds } = await oldestDueSeconds(db, deps.settings.concurrencyPerEndpoint);
       return { ok: true, detail: `oldest due callback waits ${seconds.toFixed(1)} s` };
     },
     broker: async () => ({ ok: deps.broker.state === 'connected', detail: deps.broker.state }),

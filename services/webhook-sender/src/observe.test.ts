@@ -8,7 +8,7 @@ test('serves the other metrics while the database does not answer', async () => 
   const metrics = createMetrics('webhook-sender', { ofProcess: false });
   const database = openDatabase({ url: 'postgres://nobody@127.0.0.1:1/none', applicationName: 'test' });
   createObserve({ logger: createLogger({ service: 'test', level: 'silent' }), metrics });
-  observeBacklog(metrics, database.kysely);
+  observeBacklog(metrics, database.kysely, 8);
   const text = await metrics.render();
   expect(text).toContain('opentill_webhook_oldest_due_seconds{service="webhook-sender"} 0\n');
   expect(text).toContain('opentill_webhook_own_faults_total{fault="RESOLVER_DOWN",');

@@ -153,14 +153,20 @@ function createCallbackMetrics(metrics: Metrics) {
   return { queued, unaddressed, attempts, duration, changes, lost, faults };
 }
 
-export function observeBacklog(metrics: Metrics, db: Db): void {
+export function observeBacklog(metrics: Metrics, db: Db, perEndpoint: number): void {
+  const atFullEndpoints = metrics.gauge({
+    name: 'opentill_webhook_oldest_due_at_full_endpoint_seconds',
+    help: 'Waiting time of the oldest due callback whose merchant uses all of its slots: its endpoint is slow',
+  });
   metrics.gauge({
     name: 'opentill_webhook_oldest_due_seconds',
-    help: 'Waiting time of the oldest due callback',
+    help: 'Waiting time of the oldest due callback whose merchant has a free slot',
     async collect(gauge) {
       // If the database does not answer, the gauges keep their last values, and the other metrics are served.
-      const seconds = await oldestDueSeconds(db).catch(() => undefined);
-      if (seconds !== undefined) gauge.set(seconds);
+      const oldest = await oldestDueSeconds(db, perEndpoint).catch(() => undefined);
+      if (oldest === undefined) return;
+      gauge.set(oldest.seconds);
+      atFullEndpoints.set(oldest.atFullEndpointsSeconds);
     },
   });
   metrics.gauge({

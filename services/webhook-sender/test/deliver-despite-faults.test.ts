@@ -266,11 +266,26 @@ describe('waiting callbacks', () => {
       );
     await age(events[0]!, '10 minutes', 1);
     await age(events[1]!, '-1 hour', 0);
-    expect(await oldestDueSeconds(s.webhook.kysely)).toBe(0);
+    const oldest = async () => (await oldestDueSeconds(s.webhook.kysely, 16)).seconds;
+    expect(await oldest()).toBe(0);
     await age(events[0]!, '10 minutes', 3);
-    expect(await oldestDueSeconds(s.webhook.kysely)).toBeGreaterThan(3_500);
+    expect(await oldest()).toBeGreaterThan(3_500);
     await age(events[0]!, '-2 minutes', 1);
-    const waits = await oldestDueSeconds(s.webhook.kysely);
+    const waits = await oldest();
     expect([Math.floor(waits / 60), waits > 119]).toEqual([2, true]);
+  });
+
+  it('counts callbacks of a merchant that uses all of its slots separately', async () => {
+    const { merchantId } = await s.anOrderWithCallbacks(1);
+    for (let more = 0; more < 2; more += 1) await s.anOrderWithCallbacks(1, undefined, merchantId);
+    await sql`update delivery set next_attempt_at = now() - interval '1 hour' where state = 'PENDING'`.execute(
+      s.db,
+    );
+    const limits = { holder: 'a', limit: 2, openLimit: 2, probeLimit: 0, perEndpoint: 2, leaseMs: 600_000 };
+    expect(await claimDue(s.webhook.kysely, limits)).toHaveLength(2);
+    const free = await oldestDueSeconds(s.webhook.kysely, 3);
+    expect([free.seconds > 3_500, free.atFullEndpointsSeconds]).toEqual([true, 0]);
+    const full = await oldestDueSeconds(s.webhook.kysely, 2);
+    expect([full.seconds, full.atFullEndpointsSeconds > 3_500]).toEqual([0, true]);
   });
 });

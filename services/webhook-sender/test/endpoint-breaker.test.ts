@@ -69,7 +69,7 @@ describe('failing endpoints', () => {
     }
     expect(s.receiver.received).toHaveLength(sent);
     expect((await rows()).rows).toEqual(before.rows);
-    expect(await oldestDueSeconds(s.webhook.kysely)).toBe(0);
+    expect(await oldestDueSeconds(s.webhook.kysely, 1)).toEqual({ seconds: 0, atFullEndpointsSeconds: 0 });
 
     // A failed probe pauses the endpoint again; a successful one releases all callbacks.
     await probeNow(first.merchantId);

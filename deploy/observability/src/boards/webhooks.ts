@@ -8,10 +8,18 @@ export const webhooks: Board = {
     {
       title: 'Callbacks',
       panels: [
-        panel('Oldest due', 'max(opentill_webhook_oldest_due_seconds)', 'oldest', {
+        {
+          title: 'Oldest due',
           unit: 's',
-          description: 'Replicas of the webhook-sender are added by this figure.',
-        }),
+          description: 'Replicas of the webhook-sender are added by the first figure.',
+          queries: [
+            { expr: 'max(opentill_webhook_oldest_due_seconds)', legend: 'of a shop with free slots' },
+            {
+              expr: 'max(opentill_webhook_oldest_due_at_full_endpoint_seconds)',
+              legend: 'of a shop that is too slow',
+            },
+          ],
+        },
         rate('Queued', 'opentill_webhook_deliveries_queued_total', 'by'),
         panel('Messages that wait', 'opentill:events_waiting:max{queue=~"webhook-sender.*"}', '{{queue}}'),
         rate('Attempts by resulting state', 'opentill_webhook_attempts_total', 'state'),
