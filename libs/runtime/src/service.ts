@@ -32,8 +32,8 @@ export function exitCodeOf(error: unknown): number {
 
 /**
  * Runs until SIGTERM or SIGINT. Exit codes: 0 stopped cleanly, 1 the operator must act, 75 restart. A second signal
- * ends the process at once. SIGUSR2 turns debug lines on, for 15 minutes, or off. An unhandled rejection ends it with 75, since its state is unknown; so does a closed
- * standard output: a gateway without logs must not keep running.
+ * ends the process at once. SIGUSR2 turns debug lines on, for 15 minutes, or off. An unhandled rejection ends it with
+ * 75, since its state is unknown; so does a closed standard output: a gateway without logs must not keep running.
  */
 export async function runService(options: ServiceOptions): Promise<void> {
   const { logger, name } = options;
