@@ -95,9 +95,12 @@ export function createObserve(deps: {
 function noteProgress({ figureOf, alarms, meters, logger, nowMs }: Noting) {
   return {
     watching(network: ScanNetwork, sources: ChainReader['sources']): void {
+      const { chain } = network;
       // From 0, so that a rule sees the first one as an increase.
-      for (const kind of CONTRADICTIONS) meters.contradictions.inc({ chain: network.chain, kind }, 0);
-      Object.assign(figureOf(network.chain), { network, sources, watchedAtMs: nowMs() });
+      for (const kind of CONTRADICTIONS) meters.contradictions.inc({ chain, kind }, 0);
+      for (const counter of [meters.commits, meters.reorganisations, meters.refusedCommits])
+        counter.inc({ chain }, 0);
+      Object.assign(figureOf(chain), { network, sources, watchedAtMs: nowMs() });
     },
     opened(chain: Chain, state: ChainState, isFirst: boolean): void {
       const figure = figureOf(chain);
