@@ -7,5 +7,5 @@ type CopyName = Extract<TextName, 'copyAmount' | 'copyAddress' | 'copyOrder' | '
 
 /** Both words have the same place, so that the confirmation moves nothing. */
 export function copyButton(name: CopyName, text: string, say: Say): Html {
-  return markup`<button type="button" class="copy needs-script" data-copy="${text}" aria-label="${say(name)}">${ICONS.copy}${ICONS.done}<span>${say('copy')}</span><span>${say('copied')}</span></button>`;
+  return markup`<button type="button" class="copy needs-script" data-copy="${text}" aria-label="${say(name)}"><span>${ICONS.copy}${say('copy')}</span><span>${ICONS.done}${say('copied')}</span></button>`;
 }

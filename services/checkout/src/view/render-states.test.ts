@@ -138,7 +138,7 @@ test('copies by a word, which the full name of the button contains', () => {
   for (const language of LANGUAGE_VALUES) {
     const texts = ALL_TEXTS[language];
     const html = draw({}, {}, createSay(language, texts));
-    expect(html).toContain(`<span>${texts.copy}</span>`);
+    expect(html).toContain(`</svg>${texts.copy}</span>`);
     for (const name of ['copyAmount', 'copyAddress', 'copyOrder', 'copyTransaction'] as const) {
       expect(texts[name].toLocaleLowerCase(language)).toContain(texts.copy.toLocaleLowerCase(language));
     }
