@@ -50,4 +50,11 @@ export const PICTURES: Readonly<Record<string, string>> = {
   ),
 };
 
-export const LOGO = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 48 48"><rect width="48" height="48" rx="12" fill="#1f6b50"/><path d="${PINE}" transform="translate(24 21) scale(.45)" fill="#f4efe4"/></svg>`;
+/** A pine on a pebble: the drawing that deploy/local gives the demo merchant. */
+export const LOGO = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64">
+<rect width="64" height="64" rx="14" fill="#1f6b50"/>
+<ellipse cx="32" cy="48" rx="22" ry="9" fill="#cfd8d3"/>
+<path d="M12 46q8-7 20-7t18 5q-8-3-18-2t-20 4z" fill="#eef3f0"/>
+<path d="M32 8 43 23h-6l9 11H34v9h-4v-9H18l9-11h-6z" fill="#f4efe4"/>
+</svg>
+`;

@@ -50,6 +50,6 @@ export function devnetPage(
     body: `<p class="lead">The local chains, and the wallet of the test customer. For programs: <a href="/devnet.json">devnet.json</a></p>
 <section class="card" aria-label="For your own program"><h2>For your own program</h2><p>This pays an order of any shop, as a customer:</p><pre tabindex="0" role="region" aria-label="Pay an order"><code>curl -s -H 'content-type: application/json' -d '{"orderId":"YOUR-ORDER"}' \\
   ${escapeHtml(shopUrl)}/devnet/pay</code></pre><p>This shop verifies callbacks with the webhook secret ${code(webhookSecret)}.</p></section>
-<div class="two">${cards.join('')}</div>`,
+<div class="two even">${cards.join('')}</div>`,
   });
 }

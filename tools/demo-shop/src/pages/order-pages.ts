@@ -47,7 +47,7 @@ export function orderPage(
   return renderPage({
     title: isPayout(order) ? 'Payout' : 'Your order',
     body: `<div data-live><div class="two"><section class="card" aria-label="Order">${item}
-<dl><dt>Order number</dt><dd><code>${escapeHtml(order.orderId)}</code></dd><dt>${isPayout(order) ? 'Amount' : 'To pay'}</dt><dd class="total">${escapeHtml(order.amount)} ${escapeHtml(order.symbol)}</dd><dt>Network</dt><dd>${escapeHtml(nameOf(networks, order.chain))}</dd></dl></section>
+<dl><dt>Order number</dt><dd><code>${escapeHtml(order.orderId)}</code></dd><dt>${isPayable(order) ? 'To pay' : 'Amount'}</dt><dd class="total">${escapeHtml(order.amount)} ${escapeHtml(order.symbol)}</dd><dt>Network</dt><dd>${escapeHtml(nameOf(networks, order.chain))}</dd></dl></section>
 <section class="card" aria-label="Status"><p>${badge(order)}</p>${payment(order)}${progress(order)}</section></div>${testCustomer(order)}
 <h2>What the gateway reported</h2>${callbacks.length === 0 ? '<p class="dim">No callback yet.</p>' : `<ul class="rows">${reports}</ul>`}</div>`,
   });
