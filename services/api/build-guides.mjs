@@ -55,7 +55,11 @@ function rendererFor(path, found) {
     table({ header, rows }) {
       const inline = ({ tokens }) => this.parser.parseInline(tokens);
       const labels = header.map(({ text }) => escapeHtml(text.replaceAll('`', '')));
-      const head = header.map((cell) => `<th scope="col" role="columnheader">${inline(cell)}</th>`).join('');
+      const head = header.map((cell) =>
+        cell.text === ''
+          ? '<td role="cell"></td>'
+          : `<th scope="col" role="columnheader">${inline(cell)}</th>`,
+      );
       const body = rows.map(([first, ...rest]) => {
         const cells = rest.map((cell, at) => {
           const kind = cell.text.length <= SHORT ? ' class="short"' : '';
@@ -63,7 +67,7 @@ function rendererFor(path, found) {
         });
         return `<tr role="row"><th scope="row" role="rowheader">${inline(first)}</th>${cells.join('')}</tr>`;
       });
-      return `<div class="wide" tabindex="0" role="region" aria-label="Table ${++tables}"><table role="table"><thead role="rowgroup"><tr role="row">${head}</tr></thead><tbody role="rowgroup">${body.join('')}</tbody></table></div>\n`;
+      return `<div class="wide" tabindex="0" role="region" aria-label="Table ${++tables}"><table role="table"><thead role="rowgroup"><tr role="row">${head.join('')}</tr></thead><tbody role="rowgroup">${body.join('')}</tbody></table></div>\n`;
     },
     link({ href, tokens }) {
       const inner = this.parser.parseInline(tokens);

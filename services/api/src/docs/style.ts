@@ -9,7 +9,7 @@ summary{cursor:pointer;padding:.3rem 0;width:max-content}main summary{color:var(
 h1{margin:0 0 .5rem;font-size:1.8rem}h2{margin:3rem 0 .5rem;padding-top:1rem;border-top:1px solid var(--line);font-size:1.25rem;overflow-wrap:anywhere}h3{margin:1.4rem 0 .4rem;font-size:1rem}
 nav a[aria-current]{font-weight:650;color:inherit}.guide>*{scroll-margin-top:3rem}section{scroll-margin-top:3rem}section:target>h2{color:var(--link)}
 .verb{font-size:.8rem;font-weight:700;letter-spacing:.04em;margin-right:.4rem}.get{color:var(--get)}.post{color:var(--post)}
-code,pre{font-family:ui-monospace,SFMono-Regular,Menlo,monospace;font-size:.88em}p code,li code,td code,th code{overflow-wrap:anywhere}
+code,pre{font-family:ui-monospace,SFMono-Regular,Menlo,monospace;font-size:.88em}p code,li code,td code{overflow-wrap:anywhere}th code{overflow-wrap:break-word}
 .listing{position:relative;margin:.8rem 0}pre{margin:0;background:var(--soft);border:1px solid var(--line);border-radius:.5rem;padding:.8rem 1rem;overflow-x:auto;line-height:1.45;tab-size:2}
 .listing button{position:absolute;top:.4rem;right:.4rem;font:inherit;font-size:.8rem;line-height:1.3;padding:.2rem .6rem;color:inherit;background:var(--soft);border:1px solid var(--dim);border-radius:.4rem;cursor:pointer}.listing button:hover{border-color:var(--link);color:var(--link)}:focus-visible{outline:3px solid var(--link);outline-offset:1px}
 .wide{overflow-x:auto;border:1px solid var(--line);border-radius:.5rem;margin:.8rem 0}
