@@ -1,6 +1,5 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { sql } from 'kysely';
-import { openDatabase } from '@opentill/db/database';
 import { devAccount, DEPLOYER_INDEX } from '@opentill/devnets/evm/accounts';
 import { mine, payNative, payToken, tokenBalance } from '@opentill/devnets/evm/start-evm-devnet';
 import { waitForReceipt } from '@opentill/devnets/evm/transactions';
@@ -8,6 +7,7 @@ import { payOnSuiDevnet, suiBalance, waitForSuiCheckpoint } from '@opentill/devn
 import { payOnTronDevnet, tronTokenBalance, waitForTronReceipt } from '@opentill/devnets/tron/payments';
 import type { WalletFiles } from './prepare-keys.ts';
 import type { RunningChains, RunningEvmChain, RunningSuiChain, RunningTronChain } from './start-chains.ts';
+import { openStartDatabase } from './open-start-database.ts';
 
 /** Whole units of each token and of the native coin. */
 const TOKENS = 1_000_000n;
@@ -44,7 +44,7 @@ export async function fundHotWallets(funding: {
 
 /** Calls the SQL functions of `opentill wallet book-top-up`, which would take a process per payment. */
 async function bookAll(databaseUrl: string, topUps: readonly TopUp[]): Promise<void> {
-  const database = openDatabase({ url: databaseUrl, applicationName: 'opentill-local', poolMax: 1 });
+  const database = openStartDatabase(databaseUrl);
   try {
     for (const { chain, symbol, amount, txid, isCoinForFees } of topUps) {
       const book = sql.ref(isCoinForFees ? 'book_gas_top_up' : 'book_top_up');

@@ -1,5 +1,5 @@
 import { SETTINGS_MERCHANT_ID } from '@opentill/contracts/ops/fields';
-import { openDatabase } from '@opentill/db/database';
+import { openStartDatabase } from './open-start-database.ts';
 
 /** The demo shop's sign: a pine on a pebble. */
 export const DEMO_LOGO = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64">
@@ -12,7 +12,7 @@ export const DEMO_LOGO = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 6
 
 /** Sets the demo shop's profile on the checkout page. Keeps a profile that has a logo or a mail address. */
 export async function prepareMerchant(adminUrl: string, shopUrl: string): Promise<void> {
-  const database = openDatabase({ url: adminUrl, applicationName: 'opentill-local', poolMax: 1 });
+  const database = openStartDatabase(adminUrl);
   try {
     await database.kysely
       .updateTable('merchant')

@@ -1,13 +1,13 @@
 import { existsSync, writeFileSync } from 'node:fs';
-import { openDatabase } from '@opentill/db/database';
 import { hashOperatorToken, newOperatorToken } from '@opentill/db/operators';
+import { openStartDatabase } from './open-start-database.ts';
 
 const OPERATOR = { operator_id: 'local', name: 'Local operator', role: 'ADMIN' } as const;
 
 export async function prepareOperator(adminUrl: string, tokenFile: string): Promise<void> {
   if (existsSync(tokenFile)) return;
   const token = newOperatorToken(OPERATOR.operator_id);
-  const database = openDatabase({ url: adminUrl, applicationName: 'opentill-local', poolMax: 1 });
+  const database = openStartDatabase(adminUrl);
   try {
     await database.kysely
       .insertInto('operator')

@@ -76,7 +76,12 @@ function createGatewayUnderTest(parts: {
   readonly removeFiles: () => void;
 }): GatewayUnderTest {
   const { gateway, token, webhookSecret, receiver, removeFiles } = parts;
-  const database = openDatabase({ url: gateway.database.url, applicationName: 'e2e', poolMax: 4 });
+  const database = openDatabase({
+    url: gateway.database.url,
+    applicationName: 'e2e',
+    poolMax: 4,
+    connectTimeoutMs: WAIT_MS,
+  });
   const chains = Object.fromEntries(
     gateway.chains.map((running) => [running.network.chain, createChainUnderTest(running)]),
   ) as Record<EvmDevnetChain, ChainUnderTest>;
