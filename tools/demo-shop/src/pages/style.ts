@@ -17,7 +17,7 @@ button,.button{display:inline-block;background:var(--green);color:var(--on-green
 button:hover,.button:hover{filter:brightness(1.1)}.quiet{background:none;color:var(--green)}:focus-visible{outline:3px solid var(--green);outline-offset:2px}
 .two{display:grid;gap:1.4rem;margin-top:1.4rem}.card{background:var(--card);border:1px solid var(--line);border-radius:14px;padding:1.3rem}.card>:first-child{margin-top:0}.card>:last-child{margin-bottom:0}
 .item{display:flex;gap:1.1rem;align-items:center}.item img{width:7.5rem;height:auto;border-radius:10px}.item h2,.item p{margin:.1rem 0}.item .price{margin-left:auto}
-dl{display:grid;grid-template-columns:auto 1fr;gap:.4rem 1.2rem;margin:1rem 0}dt{color:var(--dim)}dd{margin:0;text-align:right;overflow-wrap:anywhere}.total{font-weight:700;font-size:1.15rem;color:inherit}dl.left dd{text-align:left}
+dl{display:grid;grid-template-columns:auto 1fr;gap:.4rem 1.2rem;margin:1rem 0}dt{color:var(--dim)}dd{margin:0;text-align:right;overflow-wrap:anywhere}.total{font-weight:700;font-size:1.15rem;color:inherit}dl.left dd{text-align:left;text-wrap:balance}dl.left code{word-break:break-all}
 label{display:block;font-weight:600;margin:.9rem 0 .3rem}select,input{width:100%;font:inherit;color:inherit;background:var(--paper);border:1px solid #8d867b;border-radius:9px;padding:.55rem .7rem}.wide{width:100%;margin-top:1rem}
 .pay{display:grid;gap:.6rem;margin:1.2rem 0 0}.pay form{display:grid}.hint{color:var(--dim);font-size:.9rem;margin:.1rem 0 0}
 .badge{display:inline-block;border-radius:99px;padding:.1rem .7rem;font-size:.88rem;font-weight:600;white-space:nowrap}.open{background:var(--open-soft);color:var(--open)}.good{background:var(--good-soft);color:var(--good)}.bad{background:var(--bad-soft);color:var(--bad)}
