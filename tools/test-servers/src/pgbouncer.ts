@@ -16,11 +16,17 @@ export interface PgBouncerOptions {
   readonly poolSize: number;
   readonly users: readonly string[];
   readonly ignoredParameters: readonly string[];
+  /** Pause after a failed connection to Postgres. @default 15, as PgBouncer's */
+  readonly loginRetrySeconds?: number;
 }
 
 export interface PgBouncer {
   readonly port: number;
   readonly logFile: string;
+  /** Of its console, which any listed user may use. */
+  readonly adminUrl: string;
+  /** Changes the server in the configuration. The command RELOAD of the console makes it take effect. */
+  configureServer(postgresPort: number): void;
   stop(): Promise<void>;
 }
 
@@ -34,25 +40,27 @@ export async function startPgBouncer(options: PgBouncerOptions): Promise<PgBounc
   const configuration = join(options.dir, 'pgbouncer.ini');
   const users = join(options.dir, 'users.txt');
   writeFileSync(users, options.users.map((name) => `"${name}" ""\n`).join(''), { mode: 0o644 });
-  writeFileSync(
-    configuration,
-    [
+  const configureServer = (postgresPort: number): void => {
+    const lines = [
       '[databases]',
-      `* = host=127.0.0.1 port=${options.postgresPort}`,
+      `* = host=127.0.0.1 port=${postgresPort}`,
       '[pgbouncer]',
       'listen_addr = 127.0.0.1',
       `listen_port = ${options.port}`,
       'unix_socket_dir =',
       'auth_type = trust',
       `auth_file = ${users}`,
+      `admin_users = ${options.users.join(',')}`,
       'pool_mode = transaction',
       `default_pool_size = ${options.poolSize}`,
       'max_client_conn = 500',
+      `server_login_retry = ${options.loginRetrySeconds ?? 15}`,
       `ignore_startup_parameters = ${options.ignoredParameters.join(',')}`,
       '',
-    ].join('\n'),
-    { mode: 0o644 },
-  );
+    ];
+    writeFileSync(configuration, lines.join('\n'), { mode: 0o644 });
+  };
+  configureServer(options.postgresPort);
   const logFile = join(options.dir, 'pgbouncer.log');
   const group = await startProcessGroup(
     {
@@ -67,7 +75,8 @@ export async function startPgBouncer(options: PgBouncerOptions): Promise<PgBounc
     },
     { isReady: async () => acceptsTcp(options.port), deadlineMs: 60_000 },
   );
-  return { port: options.port, logFile, stop: () => group.stop() };
+  const adminUrl = `postgres://${options.users[0] ?? ''}@127.0.0.1:${options.port}/pgbouncer`;
+  return { port: options.port, logFile, adminUrl, configureServer, stop: () => group.stop() };
 }
 
 async function findOrUnpackPgBouncer(): Promise<{

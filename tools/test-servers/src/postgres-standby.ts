@@ -18,6 +18,8 @@ export interface PostgresPairOptions {
 export interface PostgresPair {
   readonly primary: PostgresServer;
   readonly standby: PostgresServer;
+  /** After a stop: on its port, with its data and settings, as the primary that it was. */
+  restartPrimary(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -41,19 +43,27 @@ export async function startPostgresPair(options: PostgresPairOptions): Promise<P
   chmodSync(two, 0o711);
   execFileSync('cp', ['-a', join(one, 'data'), join(two, 'data')]);
   writeFileSync(join(two, 'data', 'standby.signal'), '');
-  const primary = await start(one, options.ports[0], {
-    ...(options.synchronous && { synchronous_standby_names: STANDBY }),
-  });
+  const startPrimary = (): Promise<PostgresServer> =>
+    start(one, options.ports[0], { ...(options.synchronous && { synchronous_standby_names: STANDBY }) });
+  let primary = await startPrimary();
   try {
     const source = `host=127.0.0.1 port=${options.replicationPort ?? options.ports[0]} user=opentill`;
     const standby = await start(two, options.ports[1], {
       primary_conninfo: `${source} application_name=${STANDBY} connect_timeout=2`,
       wal_retrieve_retry_interval: '500ms',
     });
-    const stop = async (): Promise<void> => {
-      await Promise.all([primary.stop('immediate'), standby.stop('immediate')]);
+    return {
+      get primary() {
+        return primary;
+      },
+      standby,
+      async restartPrimary() {
+        primary = await startPrimary();
+      },
+      async stop() {
+        await Promise.all([primary.stop('immediate'), standby.stop('immediate')]);
+      },
     };
-    return { primary, standby, stop };
   } catch (error) {
     await primary.stop('immediate');
     throw error;
