@@ -1,7 +1,6 @@
 import { getAddress, hexlify, randomBytes } from 'ethers';
 import type { OrderAnswer } from '@opentill/contracts/http/answers';
 import { formatAmount } from '@opentill/domain/money';
-import { waitForReceipt } from '@opentill/devnets/evm/transactions';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import type { ChainUnderTest } from '../chain-under-test.ts';
 import type { Answered } from '../merchant-client.ts';
@@ -31,8 +30,8 @@ export interface Traffic {
 
 const SYMBOLS = ['USDT', 'USDC'] as const;
 /** Accounts of the devnet. Payments of one account are serial. */
-export const TRAFFIC_ACCOUNT = 2;
-export const OTHER_ACCOUNT = 3;
+const TRAFFIC_ACCOUNTS = [2, 3] as const;
+export const OTHER_ACCOUNT = 4;
 
 export const pay = (order: ConfirmedOrder, account: number): Promise<string> =>
   order.chain.pay({ to: order.to, symbol: order.symbol, amount: order.amount, account });
@@ -40,7 +39,7 @@ export const pay = (order: ConfirmedOrder, account: number): Promise<string> =>
 export const isReportedPaid = ({ receiver }: GatewayUnderTest, { orderId }: ConfirmedOrder): boolean =>
   receiver.of(orderId).some(({ notifyType }) => notifyType === 'ORDER_SUCCESS');
 
-/** Per chain, pays one collection per block and one payout after the other. The merchant retries an answer of 503. */
+/** Per chain, two collections and one payout at a time. The merchant retries after an answer of 503. */
 export function keepPaying(under: GatewayUnderTest): Traffic {
   const collections: ConfirmedOrder[] = [];
   const payouts: ConfirmedOrder[] = [];
@@ -79,8 +78,12 @@ export function keepPaying(under: GatewayUnderTest): Traffic {
     return order;
   }
 
-  async function keepCollecting(chain: ChainUnderTest): Promise<void> {
-    while (running) await waitForReceipt(chain.rpcUrl, await pay(await collect(chain), TRAFFIC_ACCOUNT));
+  async function keepCollecting(chain: ChainUnderTest, account: number): Promise<void> {
+    while (running) {
+      const order = await collect(chain);
+      await pay(order, account);
+      await waitUntil(`${order.orderId} is credited`, () => isReportedPaid(under, order));
+    }
   }
 
   async function keepPayingOut(chain: ChainUnderTest): Promise<void> {
@@ -90,7 +93,10 @@ export function keepPaying(under: GatewayUnderTest): Traffic {
     }
   }
 
-  const loops = Object.values(under.chains).flatMap((chain) => [keepCollecting(chain), keepPayingOut(chain)]);
+  const loops = Object.values(under.chains).flatMap((chain) => [
+    ...TRAFFIC_ACCOUNTS.map((account) => keepCollecting(chain, account)),
+    keepPayingOut(chain),
+  ]);
   const failed = new Promise<never>((_resolve, reject) => {
     for (const loop of loops) loop.catch(reject);
   });
