@@ -51,7 +51,7 @@ function table(columns: readonly string[], rows: readonly (readonly string[])[])
 function costsTable(costs: OrderCosts): string {
   const { database, broker, nodeCalls, processorMs, idleMsPerSecond } = costs;
   const note =
-    `\`npm run bench -- capacity\`, ${costs.measuredAt}, ${costs.machine}, load ${costs.load}: ` +
+    `\`npm run bench -- capacity\`, ${costs.measuredAt}, ${costs.machine}, load ${costs.load}:\n` +
     `${costs.orders.toLocaleString('en')} orders on an EVM devnet, ${costs.paymentsPerSecond} payments/s.\n\n`;
   const processor = table(
     ['processor time', 'ms per order', 'ms per second while idle'],
