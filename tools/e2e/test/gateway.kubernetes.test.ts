@@ -5,7 +5,7 @@ import { abortableDelay } from '@opentill/runtime/abortable-delay';
 import { findFreePort } from '@opentill/test-servers/free-port';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { startCallbackReceiver, type CallbackReceiver } from '../src/callback-receiver.ts';
-import { createChainUnderTest } from '../src/chain-under-test.ts';
+import { createChainUnderTest, type ChainUnderTest } from '../src/chain-under-test.ts';
 import { createChainCustomers, type ChainCustomers } from '../src/chaos/chain-customers.ts';
 import { summarise } from '../src/chaos/find-book-problems.ts';
 import type { ChaosFacts } from '../src/chaos/facts.ts';
@@ -17,6 +17,7 @@ import { openCluster, type Cluster } from '../src/kubernetes/cluster.ts';
 import {
   COLD_ON_SUI,
   installGateway,
+  MONITORING,
   PER_CHAIN,
   PER_FAMILY,
   type InstalledGateway,
@@ -74,12 +75,10 @@ beforeAll(async () => {
   await sql`update merchant set rate_limits = ${JSON.stringify(limits)}::jsonb, updated_at = now()`.execute(
     gateway.database.kysely,
   );
+  const { OPS_TOKEN_FILE: tokenFile = '', ...first } = gateway.operatorEnvironment;
+  const operator = ['operator', 'create', '--id', 'test', '--role', 'admin', '--token-file', tokenFile];
+  expect((await runOpentill({ operatorEnvironment: first }, operator)).code).toBe(0);
   receiver = await startCallbackReceiver(port, gateway.secret('webhook_secret'), host);
-  const chainOf = (name: string) =>
-    createChainUnderTest({
-      network: gateway.networks.find(({ chain }) => chain === name)!,
-      node: { rpcUrl: gateway.nodeUrls.get(name)! },
-    });
   customers = [
     createChainCustomers(chainOf('ETH_SEPOLIA'), createRandom(SEED + 1)),
     createChainCustomers(chainOf('BSC_TEST'), createRandom(SEED + 2)),
@@ -91,6 +90,17 @@ afterAll(async () => {
   await gateway?.close();
   if (!KEEP) await cluster?.remove();
 }, INSTALL_WITHIN_MS);
+
+function chainOf(name: string): ChainUnderTest {
+  const network = gateway.networks.find(({ chain }) => chain === name)!;
+  return createChainUnderTest({ network, node: { rpcUrl: gateway.nodeUrls.get(name)! } });
+}
+
+async function untilPaid(orderId: string): Promise<void> {
+  await waitUntil(`${orderId} succeeds`, () =>
+    receiver.of(orderId).some(({ notifyType }) => notifyType === 'ORDER_SUCCESS'),
+  );
+}
 
 /** The scanners saw the hot wallets' first tokens, which the checker does not expect: one transfer of each, verified. */
 function withoutTopUps(facts: ChaosFacts): ChaosFacts {
@@ -166,6 +176,19 @@ test('opens only the allowed connections', async () => {
   expect(logs).toContain('is refused by opentill-postgres:5432');
 });
 
+test('opens the health port of the signer only to monitoring', async () => {
+  const [pod = ''] = await cluster.podsOf('payout-signer');
+  const address = await cluster.kubectl(['get', 'pod', pod, '-o', 'jsonpath={.status.podIP}']);
+  const connect = `
+    const socket = require('node:net').connect({ host: '${address}', port: 3020, timeout: 5_000 });
+    const end = (text) => (console.log(text), socket.destroy());
+    socket.on('connect', () => end('opens')).on('timeout', () => end('refused')).on('error', () => end('refused'));`;
+  const from = async (name: string) =>
+    cluster.kubectl(['exec', `deployment/${name}`, '--', 'node', '-e', connect]);
+  expect((await from(MONITORING)).trim()).toBe('opens');
+  expect((await from('bsc-test')).trim()).toBe('refused');
+});
+
 describe('under load', () => {
   test(
     'replaces the pods of every Deployment without a failed request',
@@ -215,6 +238,8 @@ describe('under load', () => {
         const limits = { minReplicas: 2, maxReplicas: 3, cpuPercent: 5 };
         await gateway.deploy(PER_FAMILY, { autoscaling: { enabled: true, ...limits } });
         await waitUntil('the autoscaler adds a pod', async () => (await count()) === 3, REST_WITHIN_MS);
+        // Helm deletes it last: until then it could undo the number that the upgrade sets.
+        await cluster.kubectl(['delete', 'hpa', 'opentill-api']);
         await gateway.deploy(PER_FAMILY);
         await waitUntil('the added pod ends', async () => (await count()) === 2, REST_WITHIN_MS);
       });
@@ -258,10 +283,6 @@ describe('other families', () => {
     const merchant = createMerchantClient(gateway.apiUrl, gateway.secret('merchant_token'));
     const sui = createSuiUnderTest(chain('SUI_TEST'));
     const tron = createTronUnderTest(chain('TRON_TEST'));
-    const until = async (orderId: string) =>
-      waitUntil(`${orderId} succeeds`, () =>
-        receiver.of(orderId).some(({ notifyType }) => notifyType === 'ORDER_SUCCESS'),
-      );
     for (const [devnet, receiveAddress] of [
       [tron, 'TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH'],
       [sui, `0x${'5e'.repeat(32)}`],
@@ -269,18 +290,15 @@ describe('other families', () => {
       const terms = { amount: '50', symbol: 'USDT', chain: devnet.chain };
       const { data } = await merchant.createCollection({ ...terms, orderId: `in-${devnet.chain}` });
       await devnet.pay({ to: data?.address ?? '', amount: '50' });
-      await until(`in-${devnet.chain}`);
+      await untilPaid(`in-${devnet.chain}`);
       const before = await devnet.balance('USDT', receiveAddress);
       const payout = { ...terms, orderId: `out-${devnet.chain}`, receiveAddress };
       // Right after the installation, the hot wallet's funds may not be booked yet.
       const isAccepted = async () => (await merchant.createPayout(payout)).code === 200;
       await waitUntil(`${payout.orderId} is accepted`, isAccepted);
-      await until(`out-${devnet.chain}`);
+      await untilPaid(`out-${devnet.chain}`);
       expect((await devnet.balance('USDT', receiveAddress)) - before).toBe(devnet.baseUnits('USDT', '50'));
     }
-    const made = ['operator', 'create', '--id', 'test', '--role', 'admin', '--token-file'];
-    const { OPS_TOKEN_FILE: tokenFile = '', ...first } = gateway.operatorEnvironment;
-    await runOpentill({ operatorEnvironment: first }, [...made, tokenFile]);
     const sweep = ['sweep', 'run', '--chain', 'SUI_TEST', '--reason', 'the test'];
     // The forwarded pod of ops was replaced: the first connection fails.
     await waitUntil('a sweep is ordered', async () => (await runOpentill(gateway, sweep)).code === 0);
@@ -291,3 +309,22 @@ describe('other families', () => {
     await waitUntil('the sweep is done', async () => (await done()) === 1);
   }, 600_000);
 });
+
+// The last: it stops the services.
+test('restores a backup into an empty database', async () => {
+  const inArchive = async (...command: readonly string[]) =>
+    cluster.kubectl(['exec', 'deployment/opentill-archive', '--', ...command]);
+  const directory = '/var/lib/opentill/backups/monday';
+  await cluster.kubectl(['scale', 'deployment/opentill-archive', '--replicas', '1']);
+  await cluster.kubectl(['rollout', 'status', 'deployment/opentill-archive', '--timeout', '10m']);
+  await inArchive('opentill', 'backup', '--out', directory);
+  const services = `app.kubernetes.io/component in (${COMPONENTS.join()})`;
+  await cluster.kubectl(['scale', 'deployment', '-l', services, '--replicas', '0']);
+  await cluster.kubectl(['wait', '--for=delete', 'pod', '-l', services, '--timeout', '5m']);
+  await sql`create database opentill_restored`.execute(gateway.database.kysely);
+  const url = 'DATABASE_ADMIN_URL=postgres://opentill@opentill-postgres:5432/opentill_restored';
+  const files = ['--keystore', '/tmp/keystore.json', '--policy', '/tmp/policy.sealed.json'];
+  const restore = ['opentill', 'restore', '--from', directory, ...files];
+  const report = await inArchive('env', url, ...restore, '--public-keys', '/tmp/public-keys.json');
+  expect(report).toMatch(/[1-9]\d* wallets are held/);
+}, 600_000);

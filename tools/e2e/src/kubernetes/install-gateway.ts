@@ -21,6 +21,8 @@ const CHART = join(CHECKOUT, 'deploy/helm/opentill');
 const FUNDED_WITHIN_MS = 600_000;
 /** Port of a chain's node, as in docker-compose.yml. */
 const PORT_OF = { EVM: 8545, TRON: 9090, SUI: 9000 } as const;
+/** The chain's node that may read metrics, as Prometheus. */
+export const MONITORING = 'eth-sepolia';
 /** An address without a known key. */
 export const COLD_ON_SUI = `0x${'c01d'.repeat(16)}`;
 
@@ -101,6 +103,7 @@ export async function installGateway(cluster: Cluster, callbackUrl: string): Pro
     networkPolicy: {
       chains: [{ podSelector: { matchLabels: { 'opentill-devnet': 'node' } } }],
       callbacks: [{ ipBlock: { cidr: `${receiver}/32` } }],
+      monitoring: [{ podSelector: { matchLabels: { chain: MONITORING } } }],
     },
   };
   const deploy = async (scanners: readonly Scanner[], api = {}): Promise<void> => {
