@@ -126,8 +126,8 @@ async function untilAllInFlight(gateway: FailoverGateway, traffic: Traffic): Pro
   const first = await collect(SWEPT_PER_CHAIN);
   for (const order of first) await pay(order, OTHER_ACCOUNT);
   await waitUntil('the first are credited', () => first.every((one) => isReportedPaid(gateway.under, one)));
-  await sweep(gateway);
   await waitUntil('all kinds of payments are in flight', async () => {
+    await sweep(gateway); // the last ones may have ended
     const { rows } = await sql<{ sweeps: number; payouts: number; collections: number }>`
       select (select count(*)::int from sweep where state = 'OPEN') as sweeps,
         (select count(*)::int from payout where money = 'IN_FLIGHT'
