@@ -126,6 +126,8 @@ export interface NetworkConfig {
    */
   readonly aloneAfterSeconds?: number | 'never';
   readonly pollIntervalMs: number;
+  /** Between polls while nothing is expected on the chain; read with restIntervalMsOf. */
+  readonly restIntervalMs?: number;
   /** Blocks kept below the verified cursor; a fork below them stops the scanner. */
   readonly reorgWindow: number;
   readonly maxBlockRange: number;
@@ -159,6 +161,13 @@ const HEAD_STALE_BLOCKS = 20;
 export function headStaleSecondsOf(network: Pick<NetworkConfig, 'headStaleSeconds' | 'blockTimeMs'>): number {
   const usual = Math.ceil((HEAD_STALE_BLOCKS * network.blockTimeMs) / 1_000);
   return network.headStaleSeconds ?? Math.max(HEAD_STALE_SECONDS_MIN, usual);
+}
+
+export const REST_INTERVAL_MS = 30_000;
+
+/** The configured value, or 30 s, but at least the poll interval. Equal to it, the scanner never rests. */
+export function restIntervalMsOf(network: Pick<NetworkConfig, 'restIntervalMs' | 'pollIntervalMs'>): number {
+  return Math.max(network.restIntervalMs ?? REST_INTERVAL_MS, network.pollIntervalMs);
 }
 
 export function findToken(network: NetworkConfig, symbol: string): TokenConfig | undefined {

@@ -141,6 +141,7 @@ const networkSchema = {
     headStaleSeconds: { type: 'integer', minimum: 1, maximum: 86400 },
     aloneAfterSeconds: { anyOf: [{ type: 'integer', minimum: 1, maximum: 86400 }, { const: 'never' }] },
     pollIntervalMs: { type: 'integer', minimum: 10, maximum: 60000 },
+    restIntervalMs: { type: 'integer', minimum: 10, maximum: 60000 },
     reorgWindow: { type: 'integer', minimum: 8, maximum: 100000 },
     maxBlockRange: { type: 'integer', minimum: 1, maximum: 100000 },
     bloom: { type: 'boolean' },

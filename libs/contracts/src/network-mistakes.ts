@@ -38,6 +38,7 @@ export function mistakesOf(networks: readonly NetworkConfig[]): string[] {
     return [
       ...identityMistakes(network, before),
       ...endpointMistakes(network),
+      ...restMistakes(network),
       ...depthMistakes(network),
       ...payoutMistakes(network),
       ...network.tokens.flatMap((token, place) => tokenMistakes(network, token, place)),
@@ -79,6 +80,11 @@ function endpointMistakes(network: NetworkConfig): string[] {
   if (network.wsUrl !== undefined && !isUrlOf(network.wsUrl, 'ws'))
     mistakes.push('/wsUrl is not a ws or wss URL');
   return mistakes;
+}
+
+function restMistakes({ restIntervalMs, pollIntervalMs }: NetworkConfig): string[] {
+  const isBelow = restIntervalMs !== undefined && restIntervalMs < pollIntervalMs;
+  return isBelow ? ['/restIntervalMs must not be less than pollIntervalMs'] : [];
 }
 
 function depthMistakes(network: NetworkConfig): string[] {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { headStaleSecondsOf, rpcEndpointsOf } from './network-config.ts';
+import { headStaleSecondsOf, restIntervalMsOf, rpcEndpointsOf } from './network-config.ts';
 import { parseNetworkFile } from './parse-network-file.ts';
 
 const USDT = {
@@ -79,6 +79,18 @@ describe('network file', () => {
     expect(headStaleSecondsOf(parse([ETH])[0]!)).toBe(240);
     expect(headStaleSecondsOf(parse([BSC])[0]!)).toBe(30);
     expect(headStaleSecondsOf(parse([{ ...BSC, headStaleSeconds: 7 }])[0]!)).toBe(7);
+  });
+
+  it('a scanner rests for 30 s, its poll interval if that is longer, or as configured', () => {
+    expect(restIntervalMsOf(parse([ETH])[0]!)).toBe(30_000);
+    expect(restIntervalMsOf(parse([{ ...ETH, pollIntervalMs: 40_000 }])[0]!)).toBe(40_000);
+    expect(restIntervalMsOf(parse([{ ...ETH, restIntervalMs: 60_000 }])[0]!)).toBe(60_000);
+    expect(mistakes([{ ...ETH, restIntervalMs: 60_001 }])).toContain(
+      '/networks/0/restIntervalMs must be <= 60000',
+    );
+    expect(mistakes([{ ...ETH, restIntervalMs: 1_999 }])).toContain(
+      '/networks/0 (ETH)/restIntervalMs must not be less than pollIntervalMs',
+    );
   });
 
   it('aloneAfterSeconds is a positive number or never', () => {

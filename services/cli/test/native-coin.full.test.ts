@@ -75,6 +75,7 @@ async function evmNode(directory: string): Promise<Node> {
         confirmations: 3,
         blockTimeMs: 1_000,
         pollIntervalMs: 250,
+        restIntervalMs: 250,
         reorgWindow: 64,
         maxBlockRange: 200,
         bloom: true,

@@ -118,6 +118,7 @@ function network({ sources, finality }: Variant): NetworkConfig {
     ...(finality === undefined ? { confirmations: CONFIRMATIONS } : { confirmations: 'finalized', finality }),
     blockTimeMs: BLOCK_SECONDS * 1_000,
     pollIntervalMs: 200,
+    restIntervalMs: 200,
     reorgWindow: 64,
     maxBlockRange: 100,
     bloom: true,

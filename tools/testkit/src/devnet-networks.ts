@@ -13,6 +13,7 @@ const DEVNET = {
   name: 'devnet',
   headStaleSeconds: 86_400,
   pollIntervalMs: 30,
+  restIntervalMs: 30, // a devnet never rests
   reorgWindow: 60,
 };
 
@@ -46,6 +47,7 @@ export function evmDevnetNetwork(
     confirmations: 3,
     blockTimeMs: 1_000,
     pollIntervalMs: 50,
+    restIntervalMs: network.pollIntervalMs ?? 50,
     reorgWindow: 30,
     maxBlockRange: 20,
     bloom: true,
