@@ -480,9 +480,9 @@ const FUNCTIONS: Record<ServiceSchema, readonly string[]> = {
     'roll_inbox',
     'spend_nonce',
   ],
-  scanner_evm: ['oldest_transaction_seconds', 'roll_inbox'],
-  scanner_tron: ['oldest_transaction_seconds', 'roll_inbox'],
-  scanner_sui: ['oldest_transaction_seconds', 'roll_inbox'],
+  scanner_evm: ['is_chain_awaited', 'oldest_transaction_seconds', 'roll_inbox'],
+  scanner_tron: ['is_chain_awaited', 'oldest_transaction_seconds', 'roll_inbox'],
+  scanner_sui: ['is_chain_awaited', 'oldest_transaction_seconds', 'roll_inbox'],
   tracker: [
     'attempt_is_decided',
     'expire_payouts',

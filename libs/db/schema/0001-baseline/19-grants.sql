@@ -34,7 +34,7 @@ grant select (order_pk, traceparent) on orders to opentill_scanner_evm;
 grant update (done_at, found, next_height) on rescan_request to opentill_scanner_evm;
 grant select (chain, tx_hash, family, wallet, nonce, purpose, order_pk, contract_address, to_address, amount,
   fee_terms, signed_at, first_sent_at, last_sent_at, send_outcome) on own_transaction to opentill_scanner_evm;
-grant execute on function oldest_transaction_seconds() to opentill_scanner_evm;
+grant execute on function is_chain_awaited(text), oldest_transaction_seconds() to opentill_scanner_evm;
 
 -- scanner-tron
 grant select on deposit_address, chain_family, rescan_request, chain_pause, hot_wallet, wallet_nonce, payout_attempt
@@ -46,7 +46,7 @@ grant select (order_pk, traceparent) on orders to opentill_scanner_tron;
 grant update (done_at, found, next_height) on rescan_request to opentill_scanner_tron;
 grant select (chain, tx_hash, family, wallet, nonce, purpose, order_pk, contract_address, to_address, amount,
   fee_terms, signed_at, first_sent_at, last_sent_at, send_outcome) on own_transaction to opentill_scanner_tron;
-grant execute on function oldest_transaction_seconds() to opentill_scanner_tron;
+grant execute on function is_chain_awaited(text), oldest_transaction_seconds() to opentill_scanner_tron;
 
 -- scanner-sui
 grant select on deposit_address, chain_family, rescan_request, chain_pause, hot_wallet, wallet_nonce, payout_attempt,
@@ -60,7 +60,7 @@ grant update (done_at, found, next_height) on rescan_request to opentill_scanner
 grant update (end_height, end_hash) on epoch_committee to opentill_scanner_sui;
 grant select (chain, tx_hash, family, wallet, nonce, purpose, order_pk, contract_address, to_address, amount,
   fee_terms, signed_at, first_sent_at, last_sent_at, send_outcome) on own_transaction to opentill_scanner_sui;
-grant execute on function oldest_transaction_seconds() to opentill_scanner_sui;
+grant execute on function is_chain_awaited(text), oldest_transaction_seconds() to opentill_scanner_sui;
 
 -- confirmation-tracker
 grant select on orders, deposit_address, notification, chain_cursor, block, transfer, order_decision, collection_sum,
