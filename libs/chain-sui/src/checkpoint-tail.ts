@@ -85,8 +85,8 @@ export function createCheckpointTail(deps: CheckpointTailDeps): CheckpointTail {
           onCheckpoint(checkpoint);
         };
         const error = await follow(deps, deliver, signal).catch((failure: unknown) => failure);
-        if (signal.aborted) return;
         kept.clear();
+        if (signal.aborted) return;
         deps.onFault(error);
         waitMs = came ? RECONNECT_MS : Math.min(waitMs * 2, RECONNECT_MS_MAX);
         const isOffered = !isReaderError(error, 'RPC_METHOD_MISSING');

@@ -39,8 +39,8 @@ export type CatchingUp = ReturnType<typeof createCatchingUp>;
 export function createCatchingUp(scanning: Scanning) {
   const isolation = isolateFailure(scanning, 'catch-up');
   return {
-    isWorthwhile: (blocks: number) =>
-      blocks > SEGMENTS_FAR_BEHIND * segmentBlocks(scanning) && isolation.isDue(),
+    isWorthwhile: (blocks: number, isLongerThanDepth = false) =>
+      (isLongerThanDepth || blocks > SEGMENTS_FAR_BEHIND * segmentBlocks(scanning)) && isolation.isDue(),
     async *run(
       part: 'catch-up' | 'verified',
       before: ChainState,

@@ -23,6 +23,7 @@ function watched(fallbackDepth?: number): Watched {
       headStaleSeconds: 45,
       symbols: new Map(),
       pollIntervalMs: 1_000,
+      restIntervalMs: 30_000,
       reorgWindow: 64,
       maxBlockRange: 20,
     },

@@ -81,6 +81,7 @@ export function createFateFollowing(deps: Scanning) {
       const fates = await judgeAt(moment, options, takenBack);
       return fates === undefined ? change : { ...change, fates };
     },
+    mayBeOpen: openTransactions.mayBeAny,
     async planIdle(state: ChainState, options: ReadOptions): Promise<ScanChange | undefined> {
       if (isAsked || (early === undefined && !openTransactions.mayBeAny())) return undefined;
       const fates = await judgeAt({ after: state, isReorganised: false, isVerifying: false }, options);

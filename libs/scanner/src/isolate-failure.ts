@@ -42,7 +42,8 @@ export function isolateFailure(
       return undefined;
     }
   }
-  return { isDue, backOff, failed, succeeded, run };
+  const isFailing = (): boolean => failures > 0;
+  return { isDue, isFailing, backOff, failed, succeeded, run };
 }
 
 export function retryAfterMs(error: unknown): number {

@@ -129,9 +129,17 @@ function noteProgress({ figureOf, alarms, meters, logger, nowMs }: Noting) {
       logger.info('chain given up', { chain });
       alarms.judge(chain);
     },
+    /** A resting chain has successful rounds: only the database is asked, and no node has failed. */
+    resting(chain: Chain, isResting: boolean): void {
+      const figure = figureOf(chain);
+      const { restingSinceMs } = figure;
+      if (restingSinceMs !== undefined) figure.restedMs = nowMs() - restingSinceMs;
+      figure.restingSinceMs = isResting ? nowMs() : undefined;
+    },
     ticked(chain: Chain): void {
       const figure = figureOf(chain);
       figure.tickedAtMs = nowMs();
+      if (figure.restingSinceMs === undefined) figure.restedMs = 0;
       // A paused chain is not read, so its halt may persist.
       if (figure.pauseReason === undefined)
         Object.assign(figure, { halted: undefined, haltDetail: undefined });

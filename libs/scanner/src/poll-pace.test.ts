@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { createPollPace } from './poll-pace.ts';
 
-function paced(): { at(ms: number): boolean; hintAt(ms: number): void } {
+function paced(): { at(ms: number): boolean; hintAt(ms: number): void; forget(): void } {
   let nowMs = 0;
   const pace = createPollPace({ blockTimeMs: 2_000, pollIntervalMs: 1_000 }, { now: () => new Date(nowMs) });
   return {
+    forget: pace.forget,
     at(ms) {
       nowMs = ms;
       return pace.isDue();
@@ -38,5 +39,13 @@ describe('poll pace', () => {
     pace.hintAt(0);
     expect(pace.at(1)).toBe(true);
     expect([4_001, 5_001, 6_001, 7_001].map((ms) => pace.at(ms))).toEqual([true, true, true, true]);
+  });
+
+  it('makes every poll at once when the subscription ends', () => {
+    const pace = paced();
+    pace.hintAt(0);
+    expect(pace.at(1)).toBe(true);
+    pace.forget();
+    expect([1_000, 2_000, 3_000].map((ms) => pace.at(ms))).toEqual([true, true, true]);
   });
 });

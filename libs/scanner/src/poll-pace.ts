@@ -16,6 +16,10 @@ export function createPollPace(
   let polledAtMs = Number.NEGATIVE_INFINITY;
   let isHinted = false;
   return {
+    /** The subscription ended, so silence means nothing. */
+    forget(): void {
+      hintedAtMs = Number.NEGATIVE_INFINITY;
+    },
     hinted(): void {
       hintedAtMs = clock.now().getTime();
       isHinted = true;

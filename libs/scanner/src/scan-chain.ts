@@ -5,12 +5,13 @@ import { startLoop } from '@opentill/runtime/loop';
 import type { Clock } from '@opentill/runtime/clock';
 import { createStartGates, type StartGates } from '@opentill/runtime/start-gates';
 import { checkFailureOf, type CheckFailure } from '@opentill/chain/check-failure';
+import { createHeadFollowing } from './follow-heads.ts';
 import { retryAfterMs } from './isolate-failure.ts';
 import { createPollPace } from './poll-pace.ts';
 import { createScanTick, type ScanTickDeps } from './scan-tick.ts';
 import { startReporting } from './report-status.ts';
 
-export interface ScanChainDeps extends Omit<ScanTickDeps, 'lease'> {
+export interface ScanChainDeps extends Omit<ScanTickDeps, 'lease' | 'onFollowing'> {
   readonly lease: LeaseKeeper;
   /** A third of the lease's time to live. */
   readonly leaseIntervalMs: number;
@@ -35,14 +36,15 @@ export function createChainGates(
 
 /**
  * Scans one chain while this replica holds its lease. The lease has its own loop, so that a slow node does not cost the
- * lease. The scan loop polls, and also runs when a subscription reports a head. A third loop reports the chain's state.
+ * lease. The scan loop polls, and also runs when a subscription reports a head. A resting chain has no subscription. A
+ * third loop reports the chain's state.
  */
 export function startChainScan(deps: ScanChainDeps): ChainScan {
   const { network, reader, lease, observe } = deps;
-  const tick = createScanTick(deps);
+  const heads = createHeadFollowing(reader, onHead);
+  const tick = createScanTick({ ...deps, onFollowing });
   const pace = createPollPace(network, deps.clock);
   let hasMore = true;
-  const stopping = new AbortController();
   const gate = deps.gates.add((options) => reader.checkNetwork(options));
 
   const scanLoop = startLoop({
@@ -80,6 +82,10 @@ export function startChainScan(deps: ScanChainDeps): ChainScan {
     pace.hinted();
     scanLoop.wake();
   }
+  function onFollowing(isFollowing: boolean): void {
+    heads.follow(isFollowing);
+    if (!isFollowing) pace.forget();
+  }
   const leaseLoop = startLoop({
     name: `lease ${network.chain}`,
     intervalMs: deps.leaseIntervalMs,
@@ -93,14 +99,13 @@ export function startChainScan(deps: ScanChainDeps): ChainScan {
     onError: (error, failuresInRow) => observe.failed(network.chain, 'lease', error, failuresInRow),
   });
   const reporting = startReporting(deps);
-  const subscription = reader.subscribeHeads?.(onHead, stopping.signal);
 
   return {
     chain: network.chain,
     wake,
     async stop() {
-      stopping.abort();
-      await Promise.all([scanLoop.stop(), leaseLoop.stop(), subscription]);
+      await Promise.all([scanLoop.stop(), leaseLoop.stop()]);
+      await heads.stop();
       await reporting.stop();
       await lease.release().catch((error: unknown) => observe.failed(network.chain, 'lease', error, 1));
     },

@@ -1,5 +1,5 @@
 import type { TokenContract } from '@opentill/chain/transfer';
-import { headStaleSecondsOf, type NetworkConfig } from '@opentill/contracts/network-config';
+import { headStaleSecondsOf, restIntervalMsOf, type NetworkConfig } from '@opentill/contracts/network-config';
 import { GatewayError } from '@opentill/domain/gateway-error';
 
 export interface ScanNetwork extends Pick<
@@ -8,6 +8,7 @@ export interface ScanNetwork extends Pick<
   | 'family'
   | 'confirmations'
   | 'finality'
+  | 'aloneAfterSeconds'
   | 'blockTimeMs'
   | 'pollIntervalMs'
   | 'reorgWindow'
@@ -15,6 +16,8 @@ export interface ScanNetwork extends Pick<
 > {
   /** An older head raises an alarm and makes the chain unready. */
   readonly headStaleSeconds: number;
+  /** Between polls while nothing is expected; equal to `pollIntervalMs`: the chain never rests. */
+  readonly restIntervalMs: number;
   /** By canonical contract; null is the native coin. */
   readonly symbols: ReadonlyMap<TokenContract | null, string>;
 }
@@ -39,17 +42,19 @@ export function scanNetworkOf(
     }
     symbols.set(canonical as TokenContract, symbol);
   }
-  const { chain, family, confirmations, finality, blockTimeMs } = network;
+  const { chain, family, confirmations, finality, aloneAfterSeconds, blockTimeMs } = network;
   const { pollIntervalMs, reorgWindow, maxBlockRange } = network;
   return {
     chain,
     family,
     confirmations,
     ...(finality === undefined ? {} : { finality }),
+    ...(aloneAfterSeconds === undefined ? {} : { aloneAfterSeconds }),
     blockTimeMs,
     headStaleSeconds: headStaleSecondsOf(network),
     symbols,
     pollIntervalMs,
+    restIntervalMs: restIntervalMsOf(network),
     reorgWindow,
     maxBlockRange,
   };

@@ -17,6 +17,11 @@ export interface RoundEnd {
   readonly next: 'again' | 'soon' | undefined;
 }
 
+export interface RoundOptions extends ReadOptions {
+  /** The nodes were left unasked for a while, so the gap to the head is longer than usual. */
+  readonly hasRested?: boolean;
+}
+
 /** Parts keep state between rounds; losing it costs only time. */
 export function createScanRounds(scanning: Scanning) {
   const { network, reader, observe } = scanning;
@@ -47,12 +52,16 @@ export function createScanRounds(scanning: Scanning) {
      * replica moved the cursor. An abort ends all reads and the round. After any error the caller loads the state,
      * because a commit may have succeeded although its answer was lost.
      */
-    async *round(lease: Lease, opened: ChainState, options: ReadOptions): Changes<RoundEnd> {
+    async *round(
+      lease: Lease,
+      opened: ChainState,
+      { hasRested = false, ...options }: RoundOptions,
+    ): Changes<RoundEnd> {
       const head = await reader.head(options);
       observe.headNamed(network.chain, head);
       fates.begin(opened, head, options);
       tokens.look(options);
-      const reached = yield* verifiedPass.catchUpWithHead(opened, head, options);
+      const reached = yield* verifiedPass.catchUpWithHead(opened, head, hasRested, options);
       const seen = yield* seenPass.run(reached, head, options);
       // Depths counted from the old head are invalid.
       if (seen === undefined) return { state: reached, next: 'soon' };
@@ -69,6 +78,8 @@ export function createScanRounds(scanning: Scanning) {
       return { state, next: isVerifiable === 'later' ? 'soon' : undefined };
     },
     withFates: fates.addTo,
+    /** By the last round. True after a failed look-up. */
+    hasOpenOutcomes: fates.mayBeOpen,
     /** Call after loading the state: another replica may have continued a rescan. */
     stateLoaded: rescans.forget,
     leaseChanged(): void {

@@ -2,6 +2,7 @@ import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { isSameLease, type Lease, type LeaseKeeper } from '@opentill/db/lease';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { seenBlock, type ChainState } from './chain-state.ts';
+import { createRest } from './rest.ts';
 import type { Changes, ScanChange } from './scan-change.ts';
 import { createScanRounds, type RoundEnd } from './scan-round.ts';
 import type { Scanning } from './scanning.ts';
@@ -11,13 +12,19 @@ export interface ScanTickDeps extends Scanning {
   readonly lease: Pick<LeaseKeeper, 'current' | 'renew'>;
   /** Called after each commit; the outbox may have new events. */
   readonly onCommitted: () => void;
+  /** Called with false while new heads cause no round. */
+  readonly onFollowing?: (isFollowing: boolean) => void;
 }
 
-/** Returns at once without the lease or while the chain is paused. After any error the state is loaded again. */
+/**
+ * Returns at once without the lease, while the chain is paused and while it rests. After any error the state is loaded
+ * again.
+ */
 export function createScanTick(deps: ScanTickDeps): (signal: AbortSignal) => Promise<RoundEnd['next']> {
   const { network, reader, observe } = deps;
   const rounds = createScanRounds(deps);
   const isPaused = createPauseWatch(deps);
+  const rest = createRest(deps, deps.onFollowing ?? (() => undefined));
   let held: { readonly lease: Lease; readonly state: ChainState } | undefined;
   let known: Lease | undefined;
   observe.watching(network, reader.sources);
@@ -26,12 +33,17 @@ export function createScanTick(deps: ScanTickDeps): (signal: AbortSignal) => Pro
     // First, so that pending answers are not reported for a chain that another replica scans.
     if (!isSameLease(known, lease)) rounds.leaseChanged();
     known = lease;
-    if (lease === undefined) observe.closed(network.chain);
+    if (lease !== undefined) return;
+    rest.stop();
+    observe.closed(network.chain);
   }
 
   return async (signal) => {
     const lease = deps.lease.current();
-    if (lease !== undefined && (await isPaused())) return undefined;
+    if (lease !== undefined && (await isPaused())) {
+      rest.stop();
+      return undefined;
+    }
     const before = held;
     held = undefined;
     if (lease === undefined) {
@@ -41,15 +53,25 @@ export function createScanTick(deps: ScanTickDeps): (signal: AbortSignal) => Pro
     try {
       noteLease(lease);
       const isCurrent = before !== undefined && isSameLease(before.lease, lease);
-      if (!isCurrent) rounds.stateLoaded();
+      if (!isCurrent) {
+        rest.end();
+        rounds.stateLoaded();
+      }
+      const pace = await rest.next();
+      if (isCurrent && pace === 'rest') {
+        held = before;
+        return undefined;
+      }
       const opened = isCurrent ? before.state : await open(deps, lease, { signal });
-      const round = rounds.round(lease, opened, { signal });
+      const round = rounds.round(lease, opened, { signal, hasRested: pace === 'after-rest' });
       const { state, next } = await commitEach(round, opened, async (from, planned) =>
         commit(deps, lease, from, await rounds.withFates(from, planned, { signal })),
       );
       held = { lease, state };
+      if (next === undefined && !rounds.hasOpenOutcomes()) rest.quiet();
       return next;
     } catch (error) {
+      rest.end();
       if (!(error instanceof GatewayError) || error.code !== 'LEASE_LOST') throw error;
       observe.refused(network.chain);
       await deps.lease.renew(); // detects the loss and drops the lease

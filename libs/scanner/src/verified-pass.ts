@@ -47,8 +47,14 @@ export function createVerifiedPass(scanning: Scanning, catchingUp: CatchingUp) {
   }
 
   return {
-    async *catchUpWithHead(before: ChainState, head: BlockHeader, options: ReadOptions): Changes<ChainState> {
-      if (!catchingUp.isWorthwhile(head.height - seenBlock(before).height)) return before;
+    async *catchUpWithHead(
+      before: ChainState,
+      head: BlockHeader,
+      hasRested: boolean,
+      options: ReadOptions,
+    ): Changes<ChainState> {
+      const isDeep = hasRested && isLongerThanDepth(before, head);
+      if (!catchingUp.isWorthwhile(head.height - seenBlock(before).height, isDeep)) return before;
       const named = verifying.isDue()
         ? await askingFinality.run(options, () => finalityAt(before, head, options))
         : undefined;
@@ -66,8 +72,7 @@ export function createVerifiedPass(scanning: Scanning, catchingUp: CatchingUp) {
         return { change: changeOf(network, before, goal, [read]) };
       });
       if (plan?.isIdle === true) observe.verifiedRead(network.chain);
-      let state = before;
-      if (plan?.change !== undefined) state = yield plan.change;
+      let state = plan?.change === undefined ? before : yield plan.change;
       if (plan?.goal !== undefined) {
         const caughtUp = yield* catchingUp.run('verified', before, plan.goal, options);
         if (caughtUp.failure !== undefined) verifying.backOff(caughtUp.failure);
@@ -76,13 +81,22 @@ export function createVerifiedPass(scanning: Scanning, catchingUp: CatchingUp) {
       if (state.verifiedHeight > before.verifiedHeight) observe.verifiedRead(network.chain);
       return state;
     },
-    /** A block is deep enough to verify; 'later' during back-off. */
+    /** A block is deep enough to verify; 'later' during back-off, and after a failure, which may hide such a block. */
     hasMore(state: ChainState): boolean | 'later' {
       const isMore = verifiedTarget(state, network, finality.view().isStale) > state.verifiedHeight;
-      return isMore && (verifying.isDue() || 'later');
+      return (isMore && verifying.isDue()) || ((isMore || verifying.isFailing()) && 'later');
     },
     forget: finality.forget,
   };
+}
+
+/**
+ * After a rest the verified cursor was as close to the seen one as finality permits. In a gap that is longer than this
+ * distance, some blocks are deep enough already: catching up reads them once.
+ */
+function isLongerThanDepth(state: ChainState, head: BlockHeader): boolean {
+  const seenHeight = seenBlock(state).height;
+  return head.height - seenHeight > Math.max(1, seenHeight - state.verifiedHeight);
 }
 
 /** Verifies blocks that will be deep enough; none while finality is unknown. */

@@ -48,7 +48,6 @@ async function openAtHead(sources?: () => readonly SourceHealth[]): Promise<Test
 async function round(scan: TestScan): Promise<void> {
   try {
     await scan.tick();
-    scan.observe.ticked(CHAIN);
   } catch (error) {
     scan.observe.failed(CHAIN, 'seen', error, 1);
   }

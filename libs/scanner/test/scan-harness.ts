@@ -32,6 +32,7 @@ export const MOCK_NETWORK: ScanNetwork = {
     [null, 'ETH'],
   ]),
   pollIntervalMs: 10,
+  restIntervalMs: 10, // never rests
   reorgWindow: 10,
   maxBlockRange: 4,
 };
@@ -103,7 +104,11 @@ export async function openScan(options: TestScanOptions) {
     clock,
     metrics,
     observe,
-    tick: (signal: AbortSignal = new AbortController().signal) => tick(signal),
+    async tick(signal: AbortSignal = new AbortController().signal) {
+      const outcome = await tick(signal);
+      observe.ticked(network.chain);
+      return outcome;
+    },
     /** Runs rounds until none is left to do, including retries. Throws after 500 rounds. */
     async settle(): Promise<void> {
       let quietRounds = 0;

@@ -180,7 +180,7 @@ export function describeSimulation({
       { name: 'three confirmations', network: MOCK_NETWORK },
       {
         name: 'finality',
-        network: { ...finalized, finality: { staleSeconds: 30, minDepth: 2 } },
+        network: { ...finalized, finality: { staleSeconds: 30, minDepth: 2 }, restIntervalMs: 5_000 },
       },
       {
         name: 'a fallback depth for stale finality',

@@ -64,6 +64,7 @@ export function createCrasher() {
         liveTransfers: around(store.liveTransfers),
         pauseReason: store.pauseReason,
         nextRescan: around(store.nextRescan),
+        isAwaited: async () => false, // a network with a rest interval rests whenever it can
         committees: store.committees,
         readStatus: () => Promise.resolve(undefined),
         writeStatus: () => Promise.resolve(),

@@ -20,6 +20,7 @@ function condition(partial: Partial<ChainCondition> = {}): ChainCondition {
       headStaleSeconds: 45,
       symbols: new Map(),
       pollIntervalMs: 1_000,
+      restIntervalMs: 30_000,
       reorgWindow: 64,
       maxBlockRange: 20,
     },
@@ -33,6 +34,7 @@ function condition(partial: Partial<ChainCondition> = {}): ChainCondition {
     finalityLag: undefined,
     sources: [],
     tokenWarnings: [],
+    restedMs: 0,
     ...partial,
   };
 }
@@ -80,6 +82,22 @@ describe('alarmsOf', () => {
 
   it('raises head-stale when the head is too old', () => {
     expect([...alarmsOf(condition(), HEAD_AT_MS + 46_000)]).toEqual([['head-stale', 'head is 46 s old']]);
+  });
+
+  it('judges a resting chain by the moment at which its rest began', () => {
+    const rests = { restingSinceMs: HEAD_AT_MS + 2_000, sources: [source('RESTING', HEAD.timeSeconds)] };
+    expect(kinds(condition(rests), 60_000)).toEqual([]);
+    const stale = { restingSinceMs: HEAD_AT_MS + 46_000 };
+    expect(kinds(condition(stale), 60_000)).toEqual(['head-stale']);
+  });
+
+  it('counts no time of the rest before a round', () => {
+    const lag = { finalityLag: { source: 'a', observedAtMs: HEAD_AT_MS } };
+    expect(kinds(condition({ restedMs: 60_000, ...lag }), 105_999)).toEqual(['source-lagging']);
+    expect(kinds(condition({ restedMs: 60_000 }), 106_000)).toEqual(['head-stale']);
+    const named = { headTimeSeconds: HEAD.timeSeconds + 105, restedMs: 60_000 };
+    expect(kinds(condition(named), 106_000)).toEqual([]);
+    expect(kinds(condition({ ...named, restedMs: 59_000 }), 106_000)).toEqual(['far-behind']);
   });
 
   it('raises finality-stale only while blocks wait for finality', () => {

@@ -59,6 +59,10 @@ export interface ChainCondition {
   };
   readonly finalityLag?: { readonly source: string; readonly observedAtMs: number } | undefined;
   readonly sources: readonly SourceHealth[];
+  /** Set while the nodes are left unasked; alarms show what was known then. */
+  readonly restingSinceMs?: number | undefined;
+  /** Length of the last rest until a round succeeds. It makes no head older and no scanner slower. */
+  readonly restedMs: number;
   readonly tokenWarnings: readonly TokenWarning[];
 }
 
@@ -70,7 +74,8 @@ const FAILING_SECONDS_MAX = 30;
 /** An observed finality lag keeps the alarm active for this long. */
 const FINALITY_LAG_HOLD_MS = 60_000;
 
-export function alarmsOf(condition: ChainCondition, nowMs: number): ReadonlyMap<AlarmKind, string> {
+export function alarmsOf(condition: ChainCondition, atMs: number): ReadonlyMap<AlarmKind, string> {
+  const nowMs = condition.restingSinceMs ?? atMs;
   if (condition.pauseReason !== undefined) return new Map([['paused', condition.pauseReason]]);
   const alarms = new Map<AlarmKind, string>();
   const judgements = [
@@ -88,14 +93,14 @@ export function alarmsOf(condition: ChainCondition, nowMs: number): ReadonlyMap<
 type Judgement = readonly [AlarmKind, string | false | undefined];
 
 function progressAlarms(condition: ChainCondition, state: ChainState, nowMs: number): readonly Judgement[] {
-  const { network, finality, verifying, headTimeSeconds, fates } = condition;
+  const { network, finality, verifying, headTimeSeconds, fates, restedMs } = condition;
   const sinceMs = (ms: number | undefined): number => (ms === undefined ? 0 : nowMs - ms);
   const seconds = (ms: number): number => Math.floor(ms / 1_000);
   const fatesWaitMs = Math.max(sinceMs(fates.waitingSinceMs), sinceMs(fates.failingSinceMs));
   const failingMs = sinceMs(verifying.failingSinceMs);
-  const headAgeSeconds = Math.floor(nowMs / 1_000 - headTimeSeconds);
+  const headAgeSeconds = Math.floor((nowMs - restedMs) / 1_000 - headTimeSeconds);
   const seen = seenBlock(state);
-  const behindSeconds = headTimeSeconds - seen.timeSeconds;
+  const behindSeconds = headTimeSeconds - seen.timeSeconds - Math.ceil(restedMs / 1_000);
   const isHeld = state.verifiedHeight < seen.height;
   return [
     ['head-stale', headAgeSeconds > network.headStaleSeconds && `head is ${headAgeSeconds} s old`],
@@ -131,7 +136,10 @@ function haltAlarms({ halted, haltDetail, leftOut }: ChainCondition): readonly J
   ];
 }
 
-function sourceAlarms({ sources, finalityLag }: ChainCondition, nowMs: number): readonly Judgement[] {
+function sourceAlarms(
+  { sources, finalityLag, restedMs }: ChainCondition,
+  nowMs: number,
+): readonly Judgement[] {
   const namesOf = (is: (source: SourceHealth) => boolean): readonly string[] =>
     sources.filter(is).map((source) => nameOf(source, sources));
   const isWrong = ({ trouble }: SourceHealth): boolean => trouble === 'WRONG_CHAIN' || trouble === 'EXCLUDED';
@@ -142,7 +150,7 @@ function sourceAlarms({ sources, finalityLag }: ChainCondition, nowMs: number): 
     !isWrong(source) &&
     !isBehind(source);
   const isFinalityLate =
-    finalityLag !== undefined && nowMs - finalityLag.observedAtMs <= FINALITY_LAG_HOLD_MS;
+    finalityLag !== undefined && nowMs - restedMs - finalityLag.observedAtMs <= FINALITY_LAG_HOLD_MS;
   const late = isFinalityLate ? [`finality of ${finalityLag.source}`] : [];
   return [
     ['source-lagging', listed('behind', [...namesOf(isBehind), ...late])],

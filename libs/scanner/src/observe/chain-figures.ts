@@ -13,7 +13,7 @@ export interface FateFigures {
 
 export interface ChainFigures extends Omit<
   { -readonly [Key in keyof ChainCondition]: ChainCondition[Key] },
-  'network' | 'headTimeSeconds' | 'sources'
+  'network' | 'headTimeSeconds' | 'sources' | 'restedMs'
 > {
   network?: ScanNetwork;
   sources?: ChainReader['sources'];
@@ -24,6 +24,10 @@ export interface ChainFigures extends Omit<
   headMovedAtMs: number;
   verifiedMovedAtMs: number;
   tickedAtMs?: number;
+  /** Since then the nodes are left unasked. */
+  restingSinceMs?: number | undefined;
+  /** Length of the rest before the current round; 0 after a successful round. */
+  restedMs: number;
   /** The last round that failed. */
   failedAtMs?: number;
   failedBy?: string;
@@ -38,6 +42,7 @@ export function createChainFigures(): ChainFigures {
     openedAtMs: 0,
     headMovedAtMs: 0,
     verifiedMovedAtMs: 0,
+    restedMs: 0,
     verifying: NOT_FAILING,
     fates: {},
     tokenWarnings: [],

@@ -12,6 +12,7 @@ const network = {
   headStaleSeconds: 45,
   symbols: new Map(),
   pollIntervalMs: 1_000,
+  restIntervalMs: 30_000,
   reorgWindow: 64,
   maxBlockRange: 20,
 } as const;

@@ -45,6 +45,13 @@ export function readChain(db: Db) {
       );
       return rows[0];
     },
+    /** Orders, payouts, transactions, payments or rescans of the chain are open. */
+    async isAwaited(chain: Chain): Promise<boolean> {
+      const { rows } = await sql<{ awaited: boolean }>`select is_chain_awaited(${chain}) as awaited`.execute(
+        db,
+      );
+      return rows[0]?.awaited !== false;
+    },
     readStatus: (chain: Chain) => readScannedStatus(db, chain),
   };
 }

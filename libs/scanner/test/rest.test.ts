@@ -1,0 +1,259 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { sql } from 'kysely';
+import { readerError } from '@opentill/chain/reader-error';
+import type { Database } from '@opentill/db/database';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { aTx, createMockNode, type MockNode } from './mock-node.ts';
+import {
+  address,
+  CHAIN,
+  closeNonceOf,
+  forgetScans,
+  giveOut,
+  MOCK_NETWORK,
+  openScan,
+  recordedFates,
+  recordedTransfers,
+  signPayout,
+  storedCursor,
+  type LogLine,
+  type TestScan,
+} from './scan-harness.ts';
+
+const POLL_MS = 3_000;
+const REST_POLLS = 10;
+const NETWORK = { ...MOCK_NETWORK, pollIntervalMs: POLL_MS, restIntervalMs: REST_POLLS * POLL_MS };
+const ALICE = address('alice');
+
+let database: TestDatabase;
+let admin: Database;
+let signer: Database;
+let scanner: Database;
+let node: MockNode;
+let log: LogLine[];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  [admin, signer, scanner] = [database.open('admin'), database.open('signer'), database.open('scanner_evm')];
+  await giveOut(admin.kysely, [ALICE]);
+});
+afterAll(async () => {
+  await Promise.all([scanner.close(), signer.close(), admin.close()]);
+  await database.drop();
+});
+beforeEach(async () => {
+  await forgetScans(admin.kysely);
+  await setOrders('EXPIRED');
+  node = createMockNode(CHAIN);
+  for (let i = 0; i < 20; i += 1) node.mine();
+  log = [];
+});
+
+const setOrders = (status: string): Promise<unknown> =>
+  sql`update orders set status = ${status} where order_type = 'COLLECTION'`.execute(admin.kysely);
+
+/** Polls like the loop of a chain; returns the methods that the nodes were asked. */
+async function poll(scan: TestScan, times = 1): Promise<readonly string[]> {
+  const before = node.calls.length;
+  for (let i = 0; i < times; i += 1) {
+    scan.clock.pass(POLL_MS);
+    try {
+      await scan.tick();
+    } catch (error) {
+      scan.observe.failed(CHAIN, 'seen', error, 1);
+    }
+  }
+  return node.calls.slice(before);
+}
+
+async function openResting(): Promise<TestScan> {
+  const scan = await openScan({ db: scanner.kysely, reader: node.reader, network: NETWORK, log });
+  expect(await poll(scan, 3)).toContain('head');
+  expect(await poll(scan)).toEqual([]);
+  return scan;
+}
+
+async function isAwake(scan: TestScan): Promise<boolean> {
+  const calls = await poll(scan, 3);
+  return calls.filter((method) => method === 'head').length === 3;
+}
+
+describe('rest', () => {
+  it('asks the nodes of a chain without work once per rest', async () => {
+    const scan = await openResting();
+    node.mine();
+    node.mine();
+    expect(await poll(scan, 5)).toEqual([]);
+    const calls = await poll(scan, 2 * REST_POLLS);
+    expect(calls.filter((method) => method === 'head')).toHaveLength(2);
+    expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 22, verified: 20 });
+  });
+
+  it('reads a gap after a rest once if it is longer than the depth', async () => {
+    const scan = await openResting();
+    for (let i = 0; i < 4; i += 1) node.mine();
+    node.reads.length = 0;
+    await poll(scan, REST_POLLS);
+    expect(node.reads.toSorted((a, b) => a.from - b.from)).toEqual([
+      { method: 'readVerified', from: 19, to: 22 },
+      { method: 'readSeen', from: 23, to: 24 },
+    ]);
+    expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 24, verified: 22 });
+  });
+
+  it('shows a late payment after a rest and follows it until it is verified', async () => {
+    const scan = await openResting();
+    node.mine(aTx({ to: ALICE, amount: 5n }));
+    await poll(scan, REST_POLLS);
+    expect(await recordedTransfers(admin.kysely)).toMatchObject([{ to: ALICE, state: 'DETECTED' }]);
+    expect(await isAwake(scan)).toBe(true);
+    node.mine();
+    node.mine();
+    await poll(scan);
+    expect(await recordedTransfers(admin.kysely)).toMatchObject([{ state: 'VERIFIED' }]);
+    await poll(scan);
+    expect(await poll(scan, 5)).toEqual([]);
+  });
+});
+
+describe('end of a rest', () => {
+  it.each(['INIT', 'PENDING', 'PENDING_CONFIRMATION'])(
+    'follows a resting chain from the next poll after an order is %s',
+    async (status) => {
+      const scan = await openResting();
+      node.mine();
+      await setOrders(status);
+      expect(await poll(scan)).toContain('head');
+      expect((await storedCursor(admin.kysely)).seen).toBe(21);
+      expect(await isAwake(scan)).toBe(true);
+    },
+  );
+
+  it('follows the chain while an own transaction is signed, mined or not verified', async () => {
+    const scan = await openResting();
+    const paid = await signPayout({ signer: signer.kysely, admin: admin.kysely });
+    expect(await isAwake(scan)).toBe(true);
+    node.mine(paid);
+    expect(await isAwake(scan)).toBe(true);
+    await closeNonceOf(signer.kysely, paid); // only the outcome is open
+    expect(await isAwake(scan)).toBe(true);
+    node.mine();
+    node.mine();
+    await poll(scan, 2);
+    expect(await recordedFates(admin.kysely)).toEqual([`${paid.hash} VERIFIED 21`]);
+    expect(await poll(scan, 5)).toEqual([]);
+  });
+
+  it('follows the chain until a rescan is done', async () => {
+    const scan = await openResting();
+    await sql`insert into rescan_request (chain, from_height, to_height) values (${CHAIN}, 3, 5)`.execute(
+      admin.kysely,
+    );
+    await poll(scan, 3);
+    const { rows } = await sql<{ done: boolean }>`
+      select done_at is not null as done from rescan_request`.execute(admin.kysely);
+    expect(rows).toEqual([{ done: true }]);
+    expect(await poll(scan, 5)).toEqual([]);
+  });
+
+  it('asks no node during a pause, and follows the chain at its end', async () => {
+    const scan = await openResting();
+    await sql`insert into chain_pause (chain, operator, reason) values (${CHAIN}, 'o', 'r')`.execute(
+      admin.kysely,
+    );
+    expect(await poll(scan, 2 * REST_POLLS)).toEqual([]);
+    expect(scan.observe.status(CHAIN).state).toBe('PAUSED');
+    await sql`delete from chain_pause`.execute(admin.kysely);
+    expect(await poll(scan)).toContain('head');
+    expect(scan.observe.status(CHAIN).state).toBe('RUNNING');
+  });
+
+  it('follows the chain on the replica that takes the lease', async () => {
+    const scan = await openResting();
+    await scan.lease.release();
+    const other = await openScan({
+      db: scanner.kysely,
+      reader: node.reader,
+      network: NETWORK,
+      holder: 'replica-2',
+    });
+    expect(await poll(scan, 2 * REST_POLLS)).toEqual([]);
+    expect(scan.observe.health(CHAIN)).toEqual({ ok: true, detail: 'standby' });
+    expect(await poll(other)).toContain('head');
+  });
+
+  it('follows the chain after a failed round until the nodes answer', async () => {
+    const scan = await openResting();
+    node.faults.beforeCall = () => {
+      throw readerError('RPC_UNAVAILABLE', 'down');
+    };
+    // Six polls are left of the rest.
+    expect(await poll(scan, REST_POLLS)).toEqual(['head', 'head', 'head', 'head']);
+    node.faults.beforeCall = undefined;
+    expect(await poll(scan)).toContain('head');
+    expect(await poll(scan, 5)).toEqual([]);
+  });
+
+  it('follows the chain while no block can be verified', async () => {
+    const scan = await openResting();
+    node.mine();
+    node.faults.beforeCall = (method) => {
+      if (method === 'readVerified') throw readerError('INCONSISTENT_ANSWER', 'two forks');
+    };
+    await poll(scan, REST_POLLS);
+    expect(await isAwake(scan)).toBe(true);
+  });
+});
+
+describe('alarms at rest', () => {
+  const raised = async (scan: TestScan): Promise<readonly string[]> =>
+    [...(await scan.metrics.render()).matchAll(/alarm_bool\{.*kind="([^"]+)".*\} 1$/gm)].map(
+      (found) => found[1]!,
+    );
+  /** The head may be 15 s old; blocks come every 12 s, and the rest is 60 s. */
+  async function openStrict(): Promise<TestScan> {
+    const network = { ...NETWORK, headStaleSeconds: 15, restIntervalMs: 60_000 };
+    const scan = await openScan({ db: scanner.kysely, reader: node.reader, network, log });
+    scan.clock.pass(node.head().timeSeconds * 1_000 - scan.clock.now().getTime());
+    await poll(scan, 3);
+    return scan;
+  }
+
+  it('raises no alarm through rests while the nodes are well', async () => {
+    const judged: string[] = [];
+    const scan = await openStrict();
+    const judge = (): unknown => judged.push(scan.observe.status(CHAIN).state);
+    node.faults.beforeCall = judge; // also between the head and the commit of a round
+    for (let i = 0; i < 45; i += 1) {
+      const isBlockDue = scan.clock.now().getTime() / 1_000 >= node.head().timeSeconds + 9;
+      if (isBlockDue) node.mine();
+      await poll(scan);
+      judge();
+    }
+    expect(new Set(judged)).toEqual(new Set(['RUNNING']));
+    expect(node.calls.filter((method) => method === 'head').length).toBeLessThan(8);
+    expect(log.filter(({ message }) => message.startsWith('alarm'))).toEqual([]);
+  });
+
+  it('reports nodes that fail during a rest 30 s after its end', async () => {
+    const scan = await openStrict();
+    node.faults.beforeCall = () => {
+      throw readerError('RPC_UNAVAILABLE', 'down');
+    };
+    await poll(scan, 20);
+    expect(scan.observe.health(CHAIN).ok).toBe(true);
+    await poll(scan, 11);
+    expect(scan.observe.health(CHAIN)).toEqual({
+      ok: false,
+      detail: 'failing: RPC_UNAVAILABLE: no successful round for 30 s',
+    });
+    expect(await raised(scan)).toEqual(['head-stale']);
+  });
+
+  it('reports a chain that stops during a rest', async () => {
+    const scan = await openStrict();
+    await poll(scan, 21);
+    expect(await raised(scan)).toEqual(['head-stale']);
+    expect(scan.observe.health(CHAIN)).toEqual({ ok: false, detail: 'failing: HEAD_STALE' });
+  });
+});
