@@ -1,7 +1,12 @@
 import type { Address, AddressCodec } from '@opentill/chain/address-codec';
 import { contractIn } from '@opentill/chain/parse-contract';
 import type { TokenContract } from '@opentill/chain/token-contract';
-import { confirmationsFor, type NetworkConfig, type TokenConfig } from '@opentill/contracts/network-config';
+import {
+  confirmationsFor,
+  restIntervalMsOf,
+  type NetworkConfig,
+  type TokenConfig,
+} from '@opentill/contracts/network-config';
 import type { TokenDisplay } from '@opentill/contracts/format-unmatched';
 import type { SupportedSymbolAnswer } from '@opentill/contracts/http/answers';
 import type { Chain, Family } from '@opentill/domain/chains';
@@ -44,6 +49,8 @@ export interface AssetBook {
   /** Decimals of a chain's native coin, also for a disabled chain. */
   nativeDecimals(chain: Chain): number;
   readonly enabledChains: readonly Chain[];
+  /** Between two polls of the chain's scanner while nothing is expected; 0 for an unknown chain. */
+  restIntervalMs(chain: Chain): number;
   readonly payoutChains: readonly Chain[];
   readonly enabledFamilies: readonly Family[];
   formatAddress(family: Family, address: string): string;
@@ -73,6 +80,7 @@ export function createAssetBook(
   const symbols = assets.map(toSupportedSymbol);
   const explorers = new Map(networks.map((network) => [network.chain, network.explorerTxUrl]));
   const names = new Map(networks.map((network) => [network.chain, network.name]));
+  const rests = new Map(networks.map((network) => [network.chain, restIntervalMsOf(network)]));
   const native = new Map(networks.map((network) => [network.chain, network.nativeDecimals]));
   const tokens = new Map(
     networks.flatMap(({ chain, tokens: configured }) =>
@@ -93,6 +101,7 @@ export function createAssetBook(
     tokenOf: (chain, symbol) => tokens.get(keyOf(chain, symbol)),
     nativeDecimals: (chain) => native.get(chain) ?? USUAL_NATIVE_DECIMALS,
     enabledChains: enabled.map((network) => network.chain),
+    restIntervalMs: (chain) => rests.get(chain) ?? 0,
     payoutChains: enabled.filter(({ payouts }) => payouts !== undefined).map((network) => network.chain),
     enabledFamilies: [...new Set(enabled.map((network) => network.family))],
     formatAddress: (family, address) => codecOf.get(family)?.format(address as Address) ?? address,

@@ -22,7 +22,7 @@ export interface ReadinessDeps {
   readonly brokerConnected: () => boolean;
 }
 
-/** A scanner whose last commit is older does not follow its chain. */
+/** A scanner whose last commit is older, by more than its rest, does not follow its chain. */
 const CURSOR_AGE_MAX_SECONDS = 60;
 const CHECK_TIMEOUT_MS = 2_000;
 
@@ -68,7 +68,7 @@ export function gatewayChecks(deps: ReadinessDeps): Checks {
       const behind = assets.enabledChains.filter(
         (chain) =>
           stopped.every((one) => one.chain !== chain) &&
-          (ages.get(chain) ?? Infinity) > CURSOR_AGE_MAX_SECONDS,
+          (ages.get(chain) ?? Infinity) > CURSOR_AGE_MAX_SECONDS + assets.restIntervalMs(chain) / 1_000,
       );
       const detail = [
         ...stopped.map(({ chain, ...status }) => `${chain} ${chainStatusText({ ...status, detail: null })}`),

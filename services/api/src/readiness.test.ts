@@ -1,0 +1,19 @@
+import { expect, it } from 'vitest';
+import type { Chain } from '@opentill/domain/chains';
+import { gatewayChecks, type ReadinessDeps } from './readiness.ts';
+
+const REST_MS = 40_000;
+
+async function chains(ageSeconds: number) {
+  const ages = new Map<string, number>([['ETH', ageSeconds]]);
+  const deps = {
+    store: { readCursorAges: () => Promise.resolve(ages), readChainStatuses: () => Promise.resolve([]) },
+    assets: { enabledChains: ['ETH'] as Chain[], payoutChains: [], restIntervalMs: () => REST_MS },
+  };
+  return gatewayChecks(deps as unknown as ReadinessDeps)['chains']!();
+}
+
+it('is ready while a resting scanner commits once per rest', async () => {
+  expect(await chains(99)).toEqual({ ok: true, detail: 'followed' });
+  expect(await chains(101)).toEqual({ ok: false, detail: 'waiting for ETH' });
+});
