@@ -30,6 +30,7 @@ const BENCHMARKS: Readonly<Record<string, readonly [what: string, measure: Bench
   'catch-up-sui': ['the same on SUI', catchUp(sui)],
   'rpc-cost': ['calls and bytes a day of each EVM network', rpcCost(evm)],
   'rpc-cost-tron': ['the same of TRON', rpcCost(tron)],
+  'rpc-cost-sui': ['the same of SUI', rpcCost(sui)],
   memory: ['memory of the gateway in two processes, and in one per service', memory],
   'memory-tron': ['the most memory of a scanner of TRON that catches up', scannerMemory(tron)],
   capacity: ['costs of an order, and the tables of docs/architecture/capacity.md', capacity],
@@ -40,9 +41,10 @@ ${Object.entries(BENCHMARKS)
   .map(([name, [what]]) => `  ${name.padEnd(14)} ${what}`)
   .join('\n')}
 Options:
-  --minutes <n>    how long rpc-cost counts (default 10)
-  --addresses <n>  deposit addresses in the database of catch-up (default 1,000,000)
-  --quick          little of everything, to show that it works: the figures mean nothing
+  --minutes <n>        how long rpc-cost counts (default 10)
+  --orders-a-day <n>   rpc-cost: the day of a shop with so many orders on each network; may be repeated
+  --addresses <n>      deposit addresses in the database of catch-up (default 1,000,000)
+  --quick              little of everything, to show that it works: the figures mean nothing
 Prints tables, and stores the figures in tools/bench/results/latest.json.
 `;
 const RESULTS = join(import.meta.dirname, '..', 'results');
@@ -54,21 +56,24 @@ function readArguments() {
     options: {
       minutes: { type: 'string' },
       addresses: { type: 'string' },
+      'orders-a-day': { type: 'string', multiple: true, default: [] },
       quick: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
     allowPositionals: true,
   });
-  const numberIn = (name: 'minutes' | 'addresses'): number | undefined => {
-    if (values[name] === undefined) return undefined;
-    if (!(Number(values[name]) > 0)) throw new Error(`--${name} ${values[name]}: use a number above 0`);
-    return Number(values[name]);
+  const positive = (name: string, value: string): number => {
+    if (!(Number(value) > 0)) throw new Error(`--${name} ${value}: use a number above 0`);
+    return Number(value);
   };
+  const numberIn = (name: 'minutes' | 'addresses'): number | undefined =>
+    values[name] === undefined ? undefined : positive(name, values[name]);
+  const ordersADay = values['orders-a-day'].map((value) => positive('orders-a-day', value));
   const unknown = names.filter((name) => !Object.hasOwn(BENCHMARKS, name));
   if (unknown.length > 0)
     throw new Error(`no benchmark ${unknown.join(', ')}; use ${Object.keys(BENCHMARKS).join(', ')}`);
   const { quick, help } = values;
-  return { names, quick, help, minutes: numberIn('minutes'), addresses: numberIn('addresses') };
+  return { names, quick, help, minutes: numberIn('minutes'), addresses: numberIn('addresses'), ordersADay };
 }
 
 async function measureAll({ names, ...options }: ReturnType<typeof readArguments>): Promise<void> {

@@ -44,6 +44,20 @@ export async function forgetChains({ admin }: BenchServers): Promise<void> {
   );
 }
 
+/** Replaces all orders by one of each network that stays open, so that its scanner does not rest. */
+export async function openOrders({ admin }: BenchServers, networks: readonly NetworkConfig[]): Promise<void> {
+  await admin.query(`insert into merchant (merchant_id, name, version, token_sealed, webhook_secret_sealed)
+    values ('bench', 'bench', 'V3', '', '') on conflict do nothing`);
+  await admin.query(`delete from orders where merchant_id = 'bench'`);
+  for (const { chain, family } of networks)
+    await admin.query(
+      `insert into orders (order_pk, merchant_id, order_id, order_type, chain, family, symbol, decimals, display_decimals,
+         amount, accepted_amount, address, created_at, expires_at)
+       values (gen_random_uuid(), 'bench', $1, 'COLLECTION', $1, $2, 'USDT', 6, 2, 1, 1, 'unpaid', now(), now() + interval '1 day')`,
+      [chain, family],
+    );
+}
+
 export async function placeCursor(
   { admin }: BenchServers,
   { chain, family }: NetworkConfig,

@@ -3,6 +3,7 @@ import { bloomBits } from '@opentill/chain-evm/bloom';
 import {
   latin1,
   paidHex,
+  paysDeposit,
   sha,
   timeSecondsOf,
   type CannedChain,
@@ -50,7 +51,7 @@ export function createCannedEvm(plan: CannedPlan): CannedChain {
 
   function transferOf(height: number, place: number) {
     const draw = createHash('sha256').update(`${plan.seed} ${height} ${place}`).digest();
-    const isDeposit = place === 0 && height > 0 && height % plan.blocksPerDeposit === 0;
+    const isDeposit = paysDeposit(plan, height, place);
     const receivers = isDeposit ? ours : strangers;
     return {
       token: plan.tokens[draw.readUInt8(0) % plan.tokens.length]!,

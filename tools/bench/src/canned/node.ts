@@ -32,6 +32,7 @@ export type NodeRequest =
 
 const SOURCES = 2;
 const KEPT_BLOCKS = 400;
+const NOTICE_MS = 50;
 
 interface Source {
   readonly port: number;
@@ -55,7 +56,11 @@ function startHead(chain: CannedChain, network: CannedNetwork): () => Heads {
   };
 }
 
-async function listen(chain: CannedChain, heads: () => Heads, keepAliveMs?: number): Promise<Source> {
+async function listen(
+  chain: CannedChain,
+  heads: () => Heads,
+  keepAliveMs: number | undefined,
+): Promise<Source> {
   let calls: Record<string, number> = {};
   let requests = 0;
   const sockets = new Set<Socket>();
@@ -66,6 +71,8 @@ async function listen(chain: CannedChain, heads: () => Heads, keepAliveMs?: numb
     for await (const chunk of request) chunks.push(chunk as Buffer);
     requests += 1;
     const body = Buffer.concat(chunks).toString('latin1');
+    if (chain.notice?.(request.url ?? '/', heads().latest) !== undefined)
+      return stream(request.url ?? '/', response);
     const parts = chain.answer(request.url ?? '/', body, heads(), (method) => {
       calls[method] = (calls[method] ?? 0) + 1;
     });
@@ -73,6 +80,16 @@ async function listen(chain: CannedChain, heads: () => Heads, keepAliveMs?: numb
     response.writeHead(200, { 'content-type': chain.contentType, 'content-length': length });
     response.end(parts.length === 1 ? parts[0] : Buffer.concat(parts, length));
   };
+  function stream(path: string, response: ServerResponse): void {
+    calls['subscription'] = (calls['subscription'] ?? 0) + 1;
+    response.writeHead(200, { 'content-type': chain.contentType });
+    let sent = heads().latest;
+    const timer = setInterval(() => {
+      for (const { latest } = heads(); sent < latest; sent += 1)
+        response.write(chain.notice?.(path, sent + 1));
+    }, NOTICE_MS);
+    response.on('close', () => clearInterval(timer));
+  }
   const server = createServer((request, response) => {
     serve(request, response).catch((error: unknown) => {
       process.stderr.write(`canned node: ${String(error)}\n`);

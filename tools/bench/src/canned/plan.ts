@@ -14,7 +14,7 @@ export interface CannedPlan {
   readonly transfersPerBlock: number;
   /** Transactions per block that move no token: TRX transfers on TRON, none on SUI. */
   readonly otherTransactions: number;
-  /** The first transfer of every n-th block pays a deposit address; no other transfer does. */
+  /** The first transfer of every n-th block pays a deposit address. Below 1: the first 1/n transfers of every block. */
   readonly blocksPerDeposit: number;
   /** Unix time of block 0 in milliseconds. */
   readonly startMs: number;
@@ -41,6 +41,8 @@ export interface CannedChain {
   forget(height: number): void;
   /** Returns the parts of a response body. `body` is latin1. Calls `count` with each method of the request. */
   answer(path: string, body: string, heads: Heads, count: (method: string) => void): readonly Buffer[];
+  /** Part of an endless answer for a new block. Undefined if the request asks for no subscription. */
+  notice?(path: string, height: number): Buffer | undefined;
 }
 
 /** Deposit addresses that receive payments. The others only fill the table. */
@@ -53,6 +55,15 @@ export function depositHex(index: number): string {
 
 export function paidHex(digits: number): readonly string[] {
   return Array.from({ length: PAID_ADDRESSES }, (_, place) => depositHex(place + 1).slice(0, digits));
+}
+
+export function paysDeposit(
+  { blocksPerDeposit }: Pick<CannedPlan, 'blocksPerDeposit'>,
+  height: number,
+  place: number,
+): boolean {
+  if (blocksPerDeposit < 1) return place < Math.round(1 / blocksPerDeposit);
+  return place === 0 && height > 0 && height % blocksPerDeposit === 0;
 }
 
 export const sha = (text: string): string => createHash('sha256').update(text).digest('hex');

@@ -1,5 +1,5 @@
 import { GrpcTypes } from '@mysten/sui/grpc';
-import { paidHex, sha, timeSecondsOf, type CannedChain, type CannedPlan } from './plan.ts';
+import { paidHex, paysDeposit, sha, timeSecondsOf, type CannedChain, type CannedPlan } from './plan.ts';
 
 /** Large enough that few addresses recur in a run. */
 const STRANGERS = 200_000;
@@ -40,9 +40,9 @@ export function createCannedSui(plan: CannedPlan): CannedChain {
 
   function payment(height: number, place: number): GrpcTypes.ExecutedTransaction {
     const n = height * plan.transfersPerBlock + place;
-    const isDeposit = place === 0 && height % plan.blocksPerDeposit === 0;
+    const isDeposit = paysDeposit(plan, height, place);
     const payer = stranger(n * 7 + 1);
-    const paid = ours[Math.floor(height / plan.blocksPerDeposit) % ours.length] ?? SYSTEM;
+    const paid = ours[(Math.floor(height / plan.blocksPerDeposit) + place) % ours.length] ?? SYSTEM;
     const amount = 1_000_000 + (n % 1_000_000);
     const coinType = plan.tokens[n % plan.tokens.length] ?? SUI;
     return executed(digestOf(`${plan.seed} ${height} ${place}`), payer, [
@@ -69,9 +69,10 @@ export function createCannedSui(plan: CannedPlan): CannedChain {
     });
   }
 
-  /** Full answers to both calls about a checkpoint; the field mask is ignored. */
+  /** Full answers to the calls about a checkpoint; the field mask is ignored. */
   const gets: (Buffer | undefined)[] = [];
   const lists: (Buffer | undefined)[] = [];
+  const notices: (Buffer | undefined)[] = [];
   const endOfList = frame(
     GrpcTypes.ListCheckpointsResponse.toBinary({
       watermark: { cursor: new Uint8Array(16) },
@@ -104,11 +105,15 @@ export function createCannedSui(plan: CannedPlan): CannedChain {
       const watermark = { cursor: new Uint8Array(16), checkpoint: BigInt(height) };
       gets[height] = frame(GrpcTypes.GetCheckpointResponse.toBinary({ checkpoint }));
       lists[height] = frame(GrpcTypes.ListCheckpointsResponse.toBinary({ checkpoint, watermark }));
+      const notice = { cursor: BigInt(height), checkpoint };
+      notices[height] = frame(GrpcTypes.SubscribeCheckpointsResponse.toBinary(notice));
     },
     forget(height) {
       gets[height] = undefined;
       lists[height] = undefined;
+      notices[height] = undefined;
     },
+    notice: (path, height) => (path.endsWith('/SubscribeCheckpoints') ? notices[height] : undefined),
     answer(path, body, { latest }, count) {
       const method = path.slice(path.lastIndexOf('/') + 1);
       const request = Buffer.from(body, 'latin1').subarray(FRAME_BYTES);

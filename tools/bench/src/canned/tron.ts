@@ -3,7 +3,15 @@ import { blockIdOf } from '@opentill/chain-tron/protobuf/header';
 import { encodeWhole } from '@opentill/chain-tron/protobuf/whole-transaction';
 import { rootOf } from '@opentill/chain-tron/prove-transactions';
 import { encodeRaw, type PayingContract } from '@opentill/chain-tron/sender/transaction';
-import { latin1, paidHex, sha, timeSecondsOf, type CannedChain, type CannedPlan } from './plan.ts';
+import {
+  latin1,
+  paidHex,
+  paysDeposit,
+  sha,
+  timeSecondsOf,
+  type CannedChain,
+  type CannedPlan,
+} from './plan.ts';
 
 interface Block {
   readonly header: Buffer;
@@ -55,7 +63,7 @@ export function createCannedTron(plan: CannedPlan): CannedChain {
 
   function draw(height: number, place: number): Drawn {
     const drawn = createHash('sha256').update(`${plan.seed} ${height} ${place}`).digest();
-    const isDeposit = place === 0 && height % plan.blocksPerDeposit === 0;
+    const isDeposit = paysDeposit(plan, height, place);
     const stranger = (at: number): string => strangers[drawn.readUInt32LE(at) % STRANGERS] ?? '';
     const isOfToken = place < plan.transfersPerBlock;
     const moved = {
