@@ -1,13 +1,23 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { sql } from 'kysely';
+import type { ChainReader } from '@opentill/chain/chain-reader';
 import { readerError } from '@opentill/chain/reader-error';
 import type { Database } from '@opentill/db/database';
+import { keepLease } from '@opentill/db/lease';
+import { systemClock } from '@opentill/runtime/clock';
+import { newId } from '@opentill/runtime/ids';
+import { createMetrics } from '@opentill/runtime/metrics';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import { createObserve } from '../src/observe.ts';
+import { createChainGates, startChainScan } from '../src/scan-chain.ts';
+import { createScanStore } from '../src/store/scan-store.ts';
 import { aTx, createMockNode, type MockNode } from './mock-node.ts';
 import {
   address,
   CHAIN,
   closeNonceOf,
+  createTestLogger,
   forgetScans,
   giveOut,
   MOCK_NETWORK,
@@ -255,5 +265,55 @@ describe('alarms at rest', () => {
     await poll(scan, 21);
     expect(await raised(scan)).toEqual(['head-stale']);
     expect(scan.observe.health(CHAIN)).toEqual({ ok: false, detail: 'failing: HEAD_STALE' });
+  });
+});
+
+describe('loops of a resting chain', () => {
+  it('subscribes to heads only while an order is open', async () => {
+    let subscriptions = 0;
+    const heads: (() => void)[] = [];
+    const reader: ChainReader = {
+      ...node.reader,
+      subscribeHeads(onHead, signal) {
+        heads.push(onHead);
+        subscriptions += 1;
+        return new Promise((resolve) => {
+          signal.addEventListener('abort', () => resolve(void (subscriptions -= 1)), { once: true });
+        });
+      },
+    };
+    const logger = createTestLogger(undefined);
+    const lease = keepLease({
+      db: scanner.kysely,
+      schema: 'scanner_evm',
+      name: `chain:${CHAIN}`,
+      holder: 'loops',
+      ttlMs: 60_000,
+    });
+    const scan = startChainScan({
+      network: { ...MOCK_NETWORK, pollIntervalMs: 10, restIntervalMs: 60_000 },
+      reader,
+      store: createScanStore({ db: scanner.kysely, schema: 'scanner_evm', clock: systemClock, newId }),
+      observe: createObserve({ metrics: createMetrics('test'), logger, clock: systemClock }),
+      clock: systemClock,
+      lease,
+      leaseIntervalMs: 20_000,
+      onCommitted: () => undefined,
+      gates: createChainGates(systemClock, () => undefined),
+    });
+    try {
+      await waitUntil('it rests', () => heads.length === 1 && subscriptions === 0);
+      const asked = node.calls.length;
+      heads[0]!(); // a notice on its way
+      node.mine();
+      await setOrders('INIT');
+      await waitUntil('it follows', () => subscriptions === 1 && node.calls.length > asked);
+      await waitUntil('it has seen the block', async () => (await storedCursor(admin.kysely)).seen === 21);
+      await setOrders('EXPIRED');
+      await waitUntil('it rests again', () => subscriptions === 0);
+    } finally {
+      await scan.stop();
+    }
+    expect(subscriptions).toBe(0);
   });
 });

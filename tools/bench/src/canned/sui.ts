@@ -7,6 +7,8 @@ const SUI = `0x${'2'.padStart(64, '0')}::sui::SUI`;
 const SYSTEM = `0x${'0'.repeat(64)}`;
 const GAS_MIST = 1_500_000n;
 const EPOCH = 7n;
+/** One validator with all votes. Its epoch does not end, so it never signs. */
+const COMMITTEE = { epoch: EPOCH, members: [{ publicKey: new Uint8Array(96).fill(1), weight: 10_000n }] };
 const FRAME_BYTES = 5;
 const TRAILER = 0x80;
 const LIST_MAX = 100;
@@ -127,6 +129,11 @@ export function createCannedSui(plan: CannedPlan): CannedChain {
           const info = GrpcTypes.GetCoinInfoResponse.create({ coinType, metadata: { decimals } });
           return [frame(GrpcTypes.GetCoinInfoResponse.toBinary(info)), OK];
         }
+        case 'GetEpoch':
+          return [
+            frame(GrpcTypes.GetEpochResponse.toBinary({ epoch: { epoch: EPOCH, committee: COMMITTEE } })),
+            OK,
+          ];
         case 'GetCheckpoint': {
           const { checkpointId: id } = GrpcTypes.GetCheckpointRequest.fromBinary(request);
           const found = gets[id.oneofKind === 'sequenceNumber' ? Number(id.sequenceNumber) : latest];
