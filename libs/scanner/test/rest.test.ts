@@ -11,6 +11,7 @@ import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-da
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { createObserve } from '../src/observe.ts';
 import { createChainGates, startChainScan } from '../src/scan-chain.ts';
+import type { ScanNetwork } from '../src/scan-network.ts';
 import { createScanStore } from '../src/store/scan-store.ts';
 import { aTx, createMockNode, type MockNode } from './mock-node.ts';
 import {
@@ -32,7 +33,11 @@ import {
 
 const POLL_MS = 3_000;
 const REST_POLLS = 10;
-const NETWORK = { ...MOCK_NETWORK, pollIntervalMs: POLL_MS, restIntervalMs: REST_POLLS * POLL_MS };
+const NETWORK: ScanNetwork = {
+  ...MOCK_NETWORK,
+  pollIntervalMs: POLL_MS,
+  restIntervalMs: REST_POLLS * POLL_MS,
+};
 const ALICE = address('alice');
 
 let database: TestDatabase;
@@ -76,8 +81,8 @@ async function poll(scan: TestScan, times = 1): Promise<readonly string[]> {
   return node.calls.slice(before);
 }
 
-async function openResting(): Promise<TestScan> {
-  const scan = await openScan({ db: scanner.kysely, reader: node.reader, network: NETWORK, log });
+async function openResting(network: ScanNetwork = NETWORK): Promise<TestScan> {
+  const scan = await openScan({ db: scanner.kysely, reader: node.reader, network, log });
   expect(await poll(scan, 3)).toContain('head');
   expect(await poll(scan)).toEqual([]);
   return scan;
@@ -152,6 +157,12 @@ describe('end of a rest', () => {
     await poll(scan, 2);
     expect(await recordedFates(admin.kysely)).toEqual([`${paid.hash} VERIFIED 21`]);
     expect(await poll(scan, 5)).toEqual([]);
+
+    // Only the round knows that the transaction is open again: its nonce stays used.
+    node.reorg(3, [], [], [], []);
+    await poll(scan, REST_POLLS);
+    expect(await recordedFates(admin.kysely)).toEqual([`${paid.hash} ORPHANED 21`]);
+    expect(await isAwake(scan)).toBe(true);
   });
 
   it('follows the chain until a rescan is done', async () => {
@@ -171,7 +182,7 @@ describe('end of a rest', () => {
     await sql`insert into chain_pause (chain, operator, reason) values (${CHAIN}, 'o', 'r')`.execute(
       admin.kysely,
     );
-    expect(await poll(scan, 2 * REST_POLLS)).toEqual([]);
+    expect(await poll(scan, 3)).toEqual([]); // less than is left of the rest
     expect(scan.observe.status(CHAIN).state).toBe('PAUSED');
     await sql`delete from chain_pause`.execute(admin.kysely);
     expect(await poll(scan)).toContain('head');
@@ -202,6 +213,18 @@ describe('end of a rest', () => {
     node.faults.beforeCall = undefined;
     expect(await poll(scan)).toContain('head');
     expect(await poll(scan, 5)).toEqual([]);
+  });
+
+  it('follows the chain while its finality is unknown', async () => {
+    node.finalize(18);
+    const finality = { staleSeconds: 600 };
+    const scan = await openResting({ ...NETWORK, confirmations: 'finalized', finality });
+    node.faults.finalityStalled = true;
+    await poll(scan, REST_POLLS);
+    expect(await isAwake(scan)).toBe(true);
+    node.faults.finalityStalled = false;
+    await poll(scan, 5);
+    expect(await poll(scan, 3)).toEqual([]);
   });
 
   it('follows the chain while no block can be verified', async () => {
