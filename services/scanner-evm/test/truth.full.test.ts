@@ -37,7 +37,7 @@ describe('300 blocks, 15 reorganisations and 1,000 deposits', () => {
     { ...LONG, seed: 1, name: 'eight confirmations' },
     { ...LONG, seed: 2, name: 'finalized', network: { confirmations: 'finalized' } },
     { ...LONG, seed: 3, name: 'without blooms', network: { bloom: false } },
-    { ...LONG, seed: 4, name: 'without announced heads', network: { wsUrl: undefined as never } },
+    { ...LONG, seed: 4, name: 'rests', network: { wsUrl: undefined as never, restIntervalMs: 300 } },
     { ...LONG, seed: 5, name: 'five blocks at a time', network: { maxBlockRange: 5 } },
   ];
   const occurred = new Map<number, readonly string[]>();

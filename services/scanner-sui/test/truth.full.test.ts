@@ -24,7 +24,7 @@ function expectEveryKind(findings: TruthFindings, deposits = 150): void {
 
 describe('120 checkpoints', () => {
   const plans: readonly TruthPlan[] = [
-    { ...LONG, seed: 1, name: 'two Byzantine nodes' },
+    { ...LONG, seed: 1, name: 'rests', network: { restIntervalMs: 300 } },
     { ...LONG, seed: 2, name: 'five checkpoints at a time', network: { maxBlockRange: 5 } },
     { ...LONG, seed: 3, name: 'restarted four times', restarts: 4 },
   ];

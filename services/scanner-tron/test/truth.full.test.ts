@@ -23,7 +23,7 @@ function expectEveryKind(findings: TruthFindings, deposits = 150): void {
 
 describe('120 blocks and 12 reorganisations', () => {
   const plans: readonly TruthPlan[] = [
-    { ...LONG, seed: 1, name: 'two Byzantine sources' },
+    { ...LONG, seed: 1, name: 'rests', network: { restIntervalMs: 300 } },
     { ...LONG, seed: 2, name: 'five blocks at a time', network: { maxBlockRange: 5 } },
     { ...LONG, seed: 3, name: 'a greater depth', network: { finality: { staleSeconds: 600, minDepth: 9 } } },
   ];

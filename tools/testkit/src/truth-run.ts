@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { expect } from 'vitest';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Database } from '@opentill/db/database';
@@ -24,6 +25,7 @@ export interface TruthPlan {
   readonly sources: 1 | 2;
   /** The second source is down for a third of the blocks; then until the cursor is up to date, or until an alarm. */
   readonly outage?: 'brief' | 'until-verified' | 'until-alarm';
+  /** With `restIntervalMs`, all orders are closed, so that the scanner rests between any two blocks. */
   readonly network?: Partial<NetworkConfig>;
 }
 
@@ -116,6 +118,8 @@ export async function runTruthOf<Plan extends TruthPlan, Chain extends TruthChai
     const issued: string[] = [];
     const issue = async (): Promise<void> => {
       const address = await scene.newDepositAddress();
+      if (plan.network?.restIntervalMs !== undefined)
+        await sql`update orders set status = 'EXPIRED' where status = 'INIT'`.execute(world.admin.kysely);
       issued.push(address);
       chain.addAddress(address);
     };
