@@ -10,6 +10,8 @@ export interface ScannerProcess {
   readonly pid: number;
   start(networks: readonly NetworkConfig[]): Promise<void>;
   stop(): Promise<void>;
+  /** Processor time since its start. */
+  processorMs(): Promise<number>;
   readonly died: Promise<never>;
   end(): Promise<void>;
 }
@@ -31,6 +33,7 @@ export function startScannerProcess(
     died: child.died,
     start: (networks) => ask({ ask: 'start', family, databaseUrl, amqpUrl, networks }),
     stop,
+    processorMs: () => child.ask<number>({ ask: 'processor' } satisfies ScannerRequest),
     async end() {
       await stop().catch(() => undefined); // the process may have ended
       await child.stop();

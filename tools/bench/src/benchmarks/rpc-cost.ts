@@ -82,7 +82,7 @@ export const rpcCost =
       const measure = (networks: readonly NetworkConfig[], activity: Activity) => {
         const state = activity.isOrderOpen ? `${activity.depositsADay} deposits a day` : 'without orders';
         say(`following ${networks.map(({ chain }) => chain).join(', ')} for ${minutes} minutes, ${state}`);
-        return follow(servers, family, networks, { minutes, ...activity });
+        return follow(servers, family, networks, { say, minutes, ...activity });
       };
       const rows: Row[] = [];
       if (ordersADay.length === 0) {
@@ -130,7 +130,15 @@ async function follow(
   servers: BenchServers,
   family: BenchFamily,
   networks: readonly NetworkConfig[],
-  { minutes, isOrderOpen, depositsADay: deposits }: Activity & { readonly minutes: number },
+  {
+    say,
+    minutes,
+    isOrderOpen,
+    depositsADay: deposits,
+  }: Activity & {
+    readonly minutes: number;
+    readonly say: (line: string) => void;
+  },
 ): Promise<Readonly<Record<string, Counted>>> {
   await forgetChains(servers);
   await openOrders(servers, isOrderOpen ? networks : []);
@@ -143,10 +151,14 @@ async function follow(
     );
     await Promise.race([sleep(WARM_UP_MS), scanner.died]);
     await node.takeCounts();
+    const usedMs = await scanner.processorMs();
     const startedAt = performance.now();
     await Promise.race([sleep(minutes * MINUTE_MS), scanner.died]);
     const counts = await node.takeCounts();
-    const days = (performance.now() - startedAt) / DAY_MS;
+    const passedMs = performance.now() - startedAt;
+    const days = passedMs / DAY_MS;
+    const share = ((await scanner.processorMs()) - usedMs) / passedMs;
+    say(`the scanner took ${round(100 * share, 2)} % of a core`);
     for (const one of followed)
       await requireFollowed(servers, one, isOrderOpen, counts[one.network.chain]?.[0]?.head ?? 0);
     return Object.fromEntries(
