@@ -163,7 +163,7 @@ export function headStaleSecondsOf(network: Pick<NetworkConfig, 'headStaleSecond
   return network.headStaleSeconds ?? Math.max(HEAD_STALE_SECONDS_MIN, usual);
 }
 
-export const REST_INTERVAL_MS = 30_000;
+const REST_INTERVAL_MS = 30_000;
 
 /** The configured value, or 30 s, but at least the poll interval. Equal to it, the scanner never rests. */
 export function restIntervalMsOf(network: Pick<NetworkConfig, 'restIntervalMs' | 'pollIntervalMs'>): number {

@@ -149,7 +149,8 @@ async function follow(
     await scanner.start(
       followed.map(({ network, canned }) => networkOn(network, canned, node.urls[network.chain] ?? [])),
     );
-    await Promise.race([sleep(WARM_UP_MS), scanner.died]);
+    const restMs = isOrderOpen ? 0 : Math.max(...networks.map(restIntervalMsOf));
+    await Promise.race([sleep(WARM_UP_MS + restMs), scanner.died]);
     await node.takeCounts();
     const usedMs = await scanner.processorMs();
     const startedAt = performance.now();
