@@ -41,6 +41,7 @@ interface Scanner {
 interface Values {
   readonly settings: Readonly<Record<string, string>>;
   readonly scanners?: readonly Scanner[];
+  readonly endpoints?: { readonly keys?: readonly string[] };
   readonly [service: string]: unknown;
 }
 
@@ -208,22 +209,21 @@ describe('chart', () => {
     );
   });
 
-  test.each(['values.yaml', 'values-trial.yaml', 'values-replicas.yaml'])(
-    '%s names every enabled chain of its networks file once',
+  test.each(readdirSync(join(CHECKOUT, CHART)).filter((file) => /^values.*\.yaml$/.test(file)))(
+    '%s scans every enabled chain of its networks file once',
     (file) => {
-      const { scanners = [] } = parse(read(`${CHART}/${file}`)) as Values;
+      const { scanners = values.scanners ?? [], endpoints } = parse(read(`${CHART}/${file}`)) as Values;
       const networks = file === 'values-trial.yaml' ? 'testnet' : 'mainnet';
       const configured = JSON.parse(read(`deploy/networks/${networks}.json`)) as {
         networks: { chain: string; family: string; enabled: boolean }[];
       };
+      const enabled = configured.networks.filter((network) => network.enabled);
       expect(
         scanners.flatMap(({ chains, family }) => chains.map((chain) => `${family} ${chain}`)).sort(),
-      ).toEqual(
-        configured.networks
-          .filter(({ enabled }) => enabled)
-          .map(({ chain, family }) => `${family.toLowerCase()} ${chain}`)
-          .sort(),
-      );
+      ).toEqual(enabled.map(({ chain, family }) => `${family.toLowerCase()} ${chain}`).sort());
+      const keys = endpoints?.keys ?? [];
+      if (keys.length > 0)
+        expect(keys.toSorted()).toEqual(enabled.map(({ chain }) => `${chain}_RPC_URLS`).sort());
     },
   );
 
