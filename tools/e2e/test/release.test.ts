@@ -63,7 +63,7 @@ describe('workflows', () => {
     const writers = Object.entries(release.jobs).filter(
       ([, job]) => job.permissions?.['contents'] === 'write',
     );
-    expect(writers.map(([name]) => name)).toEqual(['release']);
+    expect(writers.map(([name]) => name)).toEqual(['draft', 'publish']);
   });
 
   it('check chart, workflows and alert rules by tools of fixed versions', () => {
@@ -80,11 +80,15 @@ describe('workflows', () => {
     for (const line of installed) expect(line).toMatch(/@v\d+\.\d+\.\d+$/);
   });
 
-  it('publish only what all checks accepted, and to npm after everything else', () => {
+  it('publish only what all checks accepted, to npm last, and the release after npm', () => {
     expect(release.jobs['check']?.uses).toBe('./.github/workflows/ci.yml');
-    for (const job of ['images', 'chart', 'sdk', 'release']) expect(needed(job), job).toContain('check');
-    expect(needed('sdk')).toEqual(expect.arrayContaining(['images', 'chart']));
-    expect(needed('release')).toContain('sdk');
+    for (const job of ['images', 'chart', 'draft', 'sdk', 'publish'])
+      expect(needed(job), job).toContain('check');
+    expect(needed('sdk')).toEqual(expect.arrayContaining(['images', 'chart', 'draft']));
+    expect(needed('publish')).toContain('sdk');
+    const releasing = (job: string) => commandsOf(release.jobs[job]).filter((line) => line.startsWith('gh '));
+    expect(releasing('draft').join()).toMatch(/^gh release create [^,]* --draft /);
+    expect(releasing('publish')).toEqual(['gh release edit "$GITHUB_REF_NAME" --draft=false']);
   });
 
   it('lint the published chart with values, which it requires', () => {
