@@ -193,22 +193,6 @@ describe('chart', () => {
     for (const flag of compose.services['payout-signer']?.entrypoint ?? []) expect(signer).toContain(flag);
   });
 
-  test('set-up runs under policies that the same upgrade has already changed', () => {
-    const policy = /name: \{\{ \$name \}\}-setup\{\{[^]*?\n(?=---|\{\{- if include)/.exec(
-      template('network-policies.yaml'),
-    )?.[0];
-    expect(policy).toContain('helm.sh/hook: pre-install,pre-upgrade');
-    expect(policy).toContain("helm.sh/hook-weight: '-1'");
-    for (const needed of ['$dns', '$databasePort', '$databasePeers', '.broker.port', '.managementPort'])
-      expect(policy).toContain(needed);
-  });
-
-  test('an autoscaler that is turned on begins with the present number of pods', () => {
-    expect(template('_pod.tpl')).toMatch(
-      /with lookup "apps\/v1" "Deployment"[^]*?replicas: \{\{ \.spec\.replicas \| int/,
-    );
-  });
-
   test.each(readdirSync(join(CHECKOUT, CHART)).filter((file) => /^values.*\.yaml$/.test(file)))(
     '%s scans every enabled chain of its networks file once',
     (file) => {

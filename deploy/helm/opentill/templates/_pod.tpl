@@ -250,7 +250,7 @@ tolerations:
 {{/*
 A service as a Deployment. In addition to the above:
   component, image
-  autoscaled    its replicas are set by an autoscaler
+  autoscaled    an autoscaler sets its replicas, and Helm leaves them
   preStop       seconds from the withdrawal of the endpoints to SIGTERM
   ports         further container ports
 */}}
@@ -263,14 +263,9 @@ metadata:
   labels:
     {{- include "opentill.labels" . | nindent 4 }}
 spec:
+  {{- /* A number that is read here would be old when Helm applies it: after set-up, or in a rollback. */}}
   {{- if not .autoscaled }}
   replicas: {{ .values.replicas }}
-  {{- else }}
-  {{- $least := .values.autoscaling.minReplicas }}
-  {{- with lookup "apps/v1" "Deployment" $root.Release.Namespace (printf "%s-%s" (include "opentill.fullname" $root) .component) }}
-  # The present number. Without it an upgrade that turns on the autoscaler would begin with one.
-  replicas: {{ .spec.replicas | int | default $least }}
-  {{- end }}
   {{- end }}
   revisionHistoryLimit: 5
   selector:
