@@ -185,7 +185,7 @@ test('opens the health port of the signer only to monitoring', async () => {
     socket.on('connect', () => end('opens')).on('timeout', () => end('refused')).on('error', () => end('refused'));`;
   const from = async (name: string) =>
     cluster.kubectl(['exec', `deployment/${name}`, '--', 'node', '-e', connect]);
-  expect((await from(MONITORING)).trim()).toBe('opens');
+  await waitUntil('monitoring connects', async () => (await from(MONITORING)).trim() === 'opens');
   expect((await from('bsc-test')).trim()).toBe('refused');
 });
 
@@ -231,13 +231,19 @@ describe('under load', () => {
   );
 
   test(
-    'adds a pod of the api while its processor time is used up',
+    'adds a pod of the api, which an upgrade and a rollback keep',
     async () => {
       const { failed } = await payWhile('scaled', async () => {
         const count = async () => (await cluster.podsOf('api')).length;
         const limits = { minReplicas: 2, maxReplicas: 3, cpuPercent: 5 };
-        await gateway.deploy(PER_FAMILY, { autoscaling: { enabled: true, ...limits } });
+        const scaled = { api: { autoscaling: { enabled: true, ...limits } } };
+        await gateway.deploy(PER_FAMILY, scaled);
         await waitUntil('the autoscaler adds a pod', async () => (await count()) === 3, REST_WITHIN_MS);
+        const wanted = ['get', 'deployment', 'opentill-api', '-o', 'jsonpath={.spec.replicas}'];
+        await gateway.deploy(PER_FAMILY, scaled);
+        expect(await cluster.kubectl(wanted)).toBe('3');
+        await cluster.helm(['rollback', 'opentill', '--wait', '--timeout', '15m']);
+        expect(await cluster.kubectl(wanted)).toBe('3');
         // Helm deletes it last: until then it could undo the number that the upgrade sets.
         await cluster.kubectl(['delete', 'hpa', 'opentill-api']);
         await gateway.deploy(PER_FAMILY);
@@ -310,21 +316,31 @@ describe('other families', () => {
   }, 600_000);
 });
 
-// The last: it stops the services.
-test('restores a backup into an empty database', async () => {
-  const inArchive = async (...command: readonly string[]) =>
-    cluster.kubectl(['exec', 'deployment/opentill-archive', '--', ...command]);
-  const directory = '/var/lib/opentill/backups/monday';
-  await cluster.kubectl(['scale', 'deployment/opentill-archive', '--replicas', '1']);
-  await cluster.kubectl(['rollout', 'status', 'deployment/opentill-archive', '--timeout', '10m']);
-  await inArchive('opentill', 'backup', '--out', directory);
-  const services = `app.kubernetes.io/component in (${COMPONENTS.join()})`;
-  await cluster.kubectl(['scale', 'deployment', '-l', services, '--replicas', '0']);
-  await cluster.kubectl(['wait', '--for=delete', 'pod', '-l', services, '--timeout', '5m']);
-  await sql`create database opentill_restored`.execute(gateway.database.kysely);
-  const url = 'DATABASE_ADMIN_URL=postgres://opentill@opentill-postgres:5432/opentill_restored';
-  const files = ['--keystore', '/tmp/keystore.json', '--policy', '/tmp/policy.sealed.json'];
-  const restore = ['opentill', 'restore', '--from', directory, ...files];
-  const report = await inArchive('env', url, ...restore, '--public-keys', '/tmp/public-keys.json');
-  expect(report).toMatch(/[1-9]\d* wallets are held/);
-}, 600_000);
+// The last: the gateway then runs on another database.
+test(
+  'restores a backup into an empty database, and settles an order of it',
+  async () => {
+    const merchant = createMerchantClient(gateway.apiUrl, gateway.secret('merchant_token'));
+    const terms = { amount: '10', symbol: 'USDT', chain: customers[0].chain.chain, expiresIn: 86_400 };
+    const { data: kept } = await merchant.createCollection({ ...terms, orderId: 'kept' });
+    const inArchive = async (...command: readonly string[]) =>
+      cluster.kubectl(['exec', 'deployment/opentill-archive', '--', ...command]);
+    const directory = '/var/lib/opentill/backups/monday';
+    await cluster.kubectl(['scale', 'deployment/opentill-archive', '--replicas', '1']);
+    await cluster.kubectl(['rollout', 'status', 'deployment/opentill-archive', '--timeout', '10m']);
+    await inArchive('opentill', 'backup', '--out', directory);
+    const services = `app.kubernetes.io/component in (${COMPONENTS.join()})`;
+    await cluster.kubectl(['scale', 'deployment', '-l', services, '--replicas', '0']);
+    await cluster.kubectl(['wait', '--for=delete', 'pod', '-l', services, '--timeout', '5m']);
+    await sql`create database opentill_restored`.execute(gateway.database.kysely);
+    const url = 'DATABASE_ADMIN_URL=postgres://opentill@opentill-postgres:5432/opentill_restored';
+    const files = ['--keystore', '/tmp/keystore.json', '--policy', '/tmp/policy.sealed.json'];
+    const restore = ['opentill', 'restore', '--from', directory, ...files];
+    const report = await inArchive('env', url, ...restore, '--public-keys', '/tmp/public-keys.json');
+    expect(report).toMatch(/[1-9]\d* wallets are held/);
+    await gateway.deploy(PER_FAMILY, { database: { name: 'opentill_restored' } });
+    await customers[0].pay({ to: kept?.address ?? '', amount: '10', symbol: 'USDT' });
+    await untilPaid('kept');
+  },
+  LONG_MS,
+);

@@ -38,9 +38,14 @@ export interface InstalledGateway {
   /** Environment of `opentill` on this machine, as an operator. */
   readonly operatorEnvironment: Readonly<Record<string, string>>;
   secret(name: string): string;
-  /** `helm upgrade`, or the installation, with one scanner for each entry, and values of the api. */
-  deploy(scanners: readonly Scanner[], api?: object): Promise<void>;
+  /** `helm upgrade`, or the installation, with one scanner for each entry, and further values. */
+  deploy(scanners: readonly Scanner[], further?: FurtherValues): Promise<void>;
   close(): Promise<void>;
+}
+
+export interface FurtherValues {
+  readonly api?: object;
+  readonly database?: object;
 }
 
 export interface Scanner {
@@ -106,9 +111,12 @@ export async function installGateway(cluster: Cluster, callbackUrl: string): Pro
       monitoring: [{ podSelector: { matchLabels: { chain: MONITORING } } }],
     },
   };
-  const deploy = async (scanners: readonly Scanner[], api = {}): Promise<void> => {
+  const deploy = async (
+    scanners: readonly Scanner[],
+    { api, database }: FurtherValues = {},
+  ): Promise<void> => {
     const file = join(directory, 'values.json');
-    writeFileSync(file, JSON.stringify({ ...values, scanners, api: { ...values.api, ...api } }));
+    writeFileSync(file, JSON.stringify({ ...values, scanners, database, api: { ...values.api, ...api } }));
     await cluster.helm(['upgrade', '--install', 'opentill', CHART, '-f', file, '--wait', '--timeout', '15m']);
   };
   await deploy(PER_FAMILY);
