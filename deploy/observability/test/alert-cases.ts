@@ -36,6 +36,12 @@ const ofEth = (metric: string) => `${metric}{chain="ETH"}`;
 const HEIGHT = ofEth('opentill_scanner_head_height_blocks');
 const CURSOR_AGE = ofEth('opentill_tracker_chain_cursor_age_seconds');
 
+const oldestAtFull = (replica: string) =>
+  `opentill_webhook_oldest_due_at_full_endpoint_seconds{instance="${replica}"}`;
+const oldestDue = (replica: string) =>
+  `opentill_webhook_oldest_due_seconds{service="webhook-sender", instance="${replica}"}`;
+const DUE_OF_SENDER = 'opentill_webhook_oldest_due_seconds{service="webhook-sender"}';
+
 const INSTALLED = ['api', 'confirmation-tracker', 'payout-signer', 'ops'] as const;
 
 /** Series of a healthy installation with a namespace; those of `changed` instead. */
@@ -353,15 +359,38 @@ export const ALERT_CASES: readonly AlertCase[] = [
   },
   {
     alert: 'OpentillCallbackEndpointSlow',
-    series: { opentill_webhook_oldest_due_at_full_endpoint_seconds: '0 901+60x30' },
+    // Each sample without a full shop is one between two attempts.
+    series: { [oldestAtFull('a')]: '0 901x2 0 901x4 0 901x20', [oldestAtFull('b')]: '0x28' },
     at: '18m',
-    silent: { opentill_webhook_oldest_due_at_full_endpoint_seconds: '0 901x13 0 901x13 0' },
+    silent: { [oldestAtFull('a')]: '0 901x8 0x12 901x8 0x20' },
+  },
+  {
+    alert: 'OpentillCallbacksStuck', // the only shop: its slots are full because the sender is slow
+    series: { [oldestAtFull('a')]: '0 1801x2 0 1801x14', [oldestAtFull('b')]: '0x18' },
+    at: '13m',
+    silent: { [oldestAtFull('a')]: '1000 1800x8 0x20', [oldestAtFull('b')]: '0x4 1801 0x20' },
   },
   {
     alert: 'OpentillCallbacksLate',
-    series: { 'opentill_webhook_oldest_due_seconds{service="webhook-sender"}': '0 301x9' },
-    at: '4m',
-    silent: { 'opentill_webhook_oldest_due_seconds{service="webhook-sender"}': '0 301x1 300x9' },
+    series: {
+      [oldestDue('a')]: '0 301x9',
+      [oldestDue('b')]: '0 301x9',
+      [DUE_OF_SENDER]: '0 NaN NaN NaN NaN NaN NaN',
+    },
+    at: '6m',
+    silent: { [DUE_OF_SENDER]: '0 301x1 300x9' },
+  },
+  {
+    alert: 'OpentillCallbacksLate',
+    series: { [DUE_OF_SENDER]: '0 301x9' },
+    at: '6m',
+    // A shop with full slots: a replica often measures between two attempts, and another one starts then.
+    silent: {
+      [oldestDue('a')]: '0 3600x1 0 3600x1 0 3600 0 3600x1 0x9',
+      [oldestDue('b')]: '3600 0 3600x1 0 3600x1 0 3600 0x10',
+      [oldestDue('c')]: '_x4 3600x1 0 3600 0x9',
+      [DUE_OF_SENDER]: '0 stale',
+    },
   },
   {
     alert: 'OpentillCallbackFault',

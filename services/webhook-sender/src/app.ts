@@ -17,7 +17,7 @@ import { startHousekeeping, type Retention } from './housekeeping.ts';
 import type { EndpointRules } from './endpoint-health.ts';
 import { createObserve, observeBacklog, type Observe } from './observe.ts';
 import type { ResolveHost } from './resolve-endpoint.ts';
-import { oldestDueSeconds } from './store/measure-backlog.ts';
+import { oldestDueSeconds, waitingText } from './store/measure-backlog.ts';
 import { markUnaddressedDead } from './store/queue-deliveries.ts';
 import { createNotificationSweep, QUICK_SWEEP, THOROUGH_SWEEP } from './sweep-notifications.ts';
 
@@ -98,8 +98,10 @@ export function createApp(deps: WebhookSenderDeps) {
 
   const checks: Checks = {
     database: async () => {
-      const { seconds } = await oldestDueSeconds(db, deps.settings.concurrencyPerEndpoint);
-      return { ok: true, detail: `oldest due callback waits ${seconds.toFixed(1)} s` };
+      return {
+        ok: true,
+        detail: waitingText(await oldestDueSeconds(db, deps.settings.concurrencyPerEndpoint)),
+      };
     },
     broker: async () => ({ ok: deps.broker.state === 'connected', detail: deps.broker.state }),
   };

@@ -10,7 +10,7 @@ test('serves the other metrics while the database does not answer', async () => 
   createObserve({ logger: createLogger({ service: 'test', level: 'silent' }), metrics });
   observeBacklog(metrics, database.kysely, 8);
   const text = await metrics.render();
-  expect(text).toContain('opentill_webhook_oldest_due_seconds{service="webhook-sender"} 0\n');
+  expect(text).toContain('opentill_webhook_oldest_due_seconds{service="webhook-sender"} Nan\n');
   expect(text).toContain('opentill_webhook_own_faults_total{fault="RESOLVER_DOWN",');
   await database.close();
 });

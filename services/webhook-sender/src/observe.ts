@@ -156,17 +156,16 @@ function createCallbackMetrics(metrics: Metrics) {
 export function observeBacklog(metrics: Metrics, db: Db, perEndpoint: number): void {
   const atFullEndpoints = metrics.gauge({
     name: 'opentill_webhook_oldest_due_at_full_endpoint_seconds',
-    help: 'Waiting time of the oldest due callback whose merchant uses all of its slots: its endpoint is slow',
+    help: 'Waiting time of the oldest due callback whose merchant uses all of its slots',
   });
   metrics.gauge({
     name: 'opentill_webhook_oldest_due_seconds',
     help: 'Waiting time of the oldest due callback whose merchant has a free slot',
     async collect(gauge) {
-      // If the database does not answer, the gauges keep their last values, and the other metrics are served.
+      // If the database does not answer, the other metrics are served, and Prometheus takes the other replicas' figures.
       const oldest = await oldestDueSeconds(db, perEndpoint).catch(() => undefined);
-      if (oldest === undefined) return;
-      gauge.set(oldest.seconds);
-      atFullEndpoints.set(oldest.atFullEndpointsSeconds);
+      gauge.set(oldest?.seconds ?? Number.NaN);
+      atFullEndpoints.set(oldest?.atFullEndpointsSeconds ?? Number.NaN);
     },
   });
   metrics.gauge({

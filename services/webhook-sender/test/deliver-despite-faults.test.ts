@@ -5,7 +5,7 @@ import { aMerchant } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { createAddressGuard } from '../src/forbidden-addresses.ts';
 import { claimDue } from '../src/store/claim-due.ts';
-import { oldestDueSeconds } from '../src/store/measure-backlog.ts';
+import { oldestDueSeconds, waitingText } from '../src/store/measure-backlog.ts';
 import { markUnaddressedDead } from '../src/store/queue-deliveries.ts';
 import { useDeliveryScenario } from './delivery-scenario.ts';
 import { failQueries } from './failing-database.ts';
@@ -287,5 +287,7 @@ describe('waiting callbacks', () => {
     expect([free.seconds > 3_500, free.atFullEndpointsSeconds]).toEqual([true, 0]);
     const full = await oldestDueSeconds(s.webhook.kysely, 2);
     expect([full.seconds, full.atFullEndpointsSeconds > 3_500]).toEqual([0, true]);
+    expect(waitingText(free)).toMatch(/^oldest due callback waits \d{4,}\.\d s$/);
+    expect(waitingText(full)).toMatch(/waits \d{4,}\.\d s, because its merchant uses all of its slots$/);
   });
 });

@@ -52,7 +52,7 @@ export const overview: Board = {
           unit: 's',
           queries: [
             { expr: 'max by (work) (opentill_tracker_oldest_due_seconds)', legend: 'tracker: {{work}}' },
-            { expr: 'max(opentill_webhook_oldest_due_seconds)', legend: 'callbacks' },
+            { expr: 'min(min_over_time(opentill_webhook_oldest_due_seconds[2m]))', legend: 'callbacks' },
             { expr: 'max by (service) (opentill_outbox_lag_seconds)', legend: 'outbox of {{service}}' },
           ],
         },

@@ -13,10 +13,13 @@ export const webhooks: Board = {
           unit: 's',
           description: 'Replicas of the webhook-sender are added by the first figure.',
           queries: [
-            { expr: 'max(opentill_webhook_oldest_due_seconds)', legend: 'of a shop with free slots' },
             {
-              expr: 'max(opentill_webhook_oldest_due_at_full_endpoint_seconds)',
-              legend: 'of a shop that is too slow',
+              expr: 'min(min_over_time(opentill_webhook_oldest_due_seconds[2m]))',
+              legend: 'of a shop with free slots',
+            },
+            {
+              expr: 'max(max_over_time(opentill_webhook_oldest_due_at_full_endpoint_seconds[5m]))',
+              legend: 'of a shop with full slots',
             },
           ],
         },

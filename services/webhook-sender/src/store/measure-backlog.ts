@@ -3,9 +3,9 @@ import type { Db } from '@opentill/db/database';
 import { IS_FREE, merchantsDue, NEVER_TRIED, TRIED } from './delivery-rules.ts';
 
 export interface OldestDue {
-  /** Of deliveries whose merchant has a free slot: this service is late. */
+  /** Of deliveries whose merchant has a free slot: this service is late. Slots of slow merchants are free for moments. */
   readonly seconds: number;
-  /** Of merchants that use all of their slots: their endpoints are slow. */
+  /** Of merchants that use all of their slots: their endpoints are slow, or this service is. */
   readonly atFullEndpointsSeconds: number;
 }
 
@@ -30,4 +30,9 @@ export async function oldestDueSeconds(db: Db, perEndpoint: number): Promise<Old
       ${waits} filter (where is_full), 0)::float8 as "atFullEndpointsSeconds"
     from oldest`.execute(db);
   return rows[0] ?? { seconds: 0, atFullEndpointsSeconds: 0 };
+}
+
+export function waitingText({ seconds, atFullEndpointsSeconds }: OldestDue): string {
+  const why = atFullEndpointsSeconds > seconds ? ', because its merchant uses all of its slots' : '';
+  return `oldest due callback waits ${Math.max(seconds, atFullEndpointsSeconds).toFixed(1)} s${why}`;
 }
