@@ -12,10 +12,10 @@ export interface AlertCase {
 /** Without them the alerts for missing services fire. */
 export const PRESENT: Readonly<Record<string, string>> = {
   'opentill_outbox_lag_seconds{service="api"}': '0x180',
-  'opentill_outbox_lag_seconds{service="confirmation-tracker"}': '0x180',
   'opentill_outbox_lag_seconds{service="payout-signer"}': '0x180',
   'opentill_outbox_lag_seconds{service="ops"}': '0x180',
   'opentill_webhook_oldest_due_seconds{service="webhook-sender"}': '0x180',
+  'opentill_tracker_chain_cursor_age_seconds{chain="ETH"}': '1x180',
 };
 
 const UP = 'up{job="opentill", instance="api:3020"}';
@@ -42,7 +42,7 @@ const oldestDue = (replica: string) =>
   `opentill_webhook_oldest_due_seconds{service="webhook-sender", instance="${replica}"}`;
 const DUE_OF_SENDER = 'opentill_webhook_oldest_due_seconds{service="webhook-sender"}';
 
-const INSTALLED = ['api', 'confirmation-tracker', 'payout-signer', 'ops'] as const;
+const INSTALLED = ['api', 'payout-signer', 'ops'] as const;
 
 /** Series of a healthy installation with a namespace; those of `changed` instead. */
 function installation(
@@ -92,11 +92,11 @@ export const ALERT_CASES: readonly AlertCase[] = [
     alert: 'OpentillServiceMissing',
     series: {
       ...installation('test'),
-      ...installation('prod', { up: '1 stale', 'confirmation-tracker': '0 stale' }),
+      ...installation('prod', { up: '1 stale', 'cursor age': '1 stale' }),
     },
     at: '5m',
     labels: { namespace: 'prod', service: 'confirmation-tracker' },
-    silent: installation('prod'),
+    silent: { ...installation('test'), ...installation('prod', { 'cursor age': '1 stale _ 1x180' }) },
   },
   {
     alert: 'OpentillPayoutSignerMissing',
@@ -242,12 +242,22 @@ export const ALERT_CASES: readonly AlertCase[] = [
     silent: { [CURSOR_AGE]: '120x9', [chainState('RUNNING')]: '1x9' },
   },
   {
-    alert: 'OpentillChainNotScanned', // no scanner ever read it
-    series: { [CURSOR_AGE]: '1 Inf Inf Inf Inf', [`${CURSOR_AGE.slice(0, -1)}, instance="b"}`]: '1x9' },
+    alert: 'OpentillChainNotScanned',
+    series: { [CURSOR_AGE]: '1 60 121+60x9' },
     at: '5m',
     labels: { chain: 'ETH' },
     // A paused chain's scanner was restarted: it exports no height.
     silent: { [CURSOR_AGE]: '1+60x20', [chainState('PAUSED')]: '1x20', [chainState('RUNNING')]: '0x20' },
+  },
+  {
+    alert: 'OpentillChainNeverScanned',
+    series: {
+      [CURSOR_AGE]: '1 Inf Inf Inf Inf Inf Inf Inf Inf',
+      [`${CURSOR_AGE.slice(0, -1)}, instance="b"}`]: '1x9',
+    },
+    at: '8m',
+    labels: { chain: 'ETH' },
+    silent: { [CURSOR_AGE]: 'Inf Inf Inf Inf 5x9' }, // its image is pulled for 3 minutes
   },
   {
     alert: 'OpentillChainNotScanned', // another installation reads and pauses it
@@ -258,7 +268,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
     },
     at: '5m',
     labels: { namespace: 'prod', chain: 'ETH' },
-    silent: { ...installation('test', { 'cursor age': '60x20' }), ...installation('prod') },
+    silent: { ...installation('test', { 'cursor age': '60x180' }), ...installation('prod') },
   },
   {
     alert: 'OpentillChainAlarm',

@@ -224,7 +224,9 @@ export function observeCursors(metrics: Metrics, db: Db, chains: readonly Chain[
     help: "Seconds since the scanner's last commit, for each enabled chain; +Inf before the first",
     labelNames: ['chain'],
     async collect(gauge) {
+      // Exports no age if the query fails, so that a rule sees it (OpentillServiceMissing).
       const ages = await cursorAges(db).catch(() => undefined);
+      gauge.reset();
       if (ages === undefined) return;
       for (const chain of chains) gauge.set({ chain }, ages.get(chain) ?? Infinity);
     },

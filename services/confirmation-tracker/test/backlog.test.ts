@@ -93,3 +93,23 @@ test('exports the age of the cursor of each enabled chain, also without a cursor
   expect(ages.get('BSC_TEST')).toBe('+Inf');
   expect(Number(ages.get('ETH_SEPOLIA'))).toBeGreaterThan(599);
 });
+
+test('exports no age of a cursor while the query fails', async () => {
+  let fails = false;
+  const db = s.deps.db.withPlugin({
+    transformQuery({ node }) {
+      if (fails) throw new Error('down');
+      return node;
+    },
+    transformResult: ({ result }) => Promise.resolve(result),
+  });
+  const metrics = createMetrics('test');
+  observeCursors(metrics, db, ['ETH_SEPOLIA']);
+  const isExported = async () =>
+    (await metrics.render()).includes('\nopentill_tracker_chain_cursor_age_seconds{');
+  expect(await isExported()).toBe(true);
+  fails = true;
+  expect(await isExported()).toBe(false);
+  fails = false;
+  expect(await isExported()).toBe(true);
+});

@@ -209,7 +209,7 @@ it(
     expect((await rules()).filter(({ health }) => health !== 'ok')).toEqual([]);
     expect((await rules()).length).toBeGreaterThan(50);
     const wrong =
-      'ALERTS{alertname=~"OpentillTargetDown|Opentill.*Missing|OpentillChainNotScanned|OpentillWalletWithoutSigner"}';
+      'ALERTS{alertname=~"OpentillTargetDown|Opentill.*Missing|OpentillChainN.*Scanned|OpentillWalletWithoutSigner"}';
     await waitUntil('no service is missing', async () => (await query(wrong)).length === 0, WAIT_MS).catch(
       () => undefined,
     );
