@@ -4,7 +4,7 @@ import { readerError } from '@opentill/chain/reader-error';
 import type { Database } from '@opentill/db/database';
 import type { Chain } from '@opentill/domain/chains';
 import { connectBroker, type Broker } from '@opentill/messaging/connection';
-import { systemClock } from '@opentill/runtime/clock';
+import { systemClock, type Clock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
 import { createMetrics, type Metrics } from '@opentill/runtime/metrics';
 import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
@@ -28,6 +28,8 @@ let failures: unknown[];
 let metrics: Metrics;
 let app: ScannerApp;
 let mismatches: Map<Chain, string>;
+let hanging: Map<Chain, Promise<void>>;
+let clock: Clock;
 
 beforeAll(async () => {
   [database, rabbit] = await Promise.all([createTestDatabase(), createTestBroker()]);
@@ -44,7 +46,7 @@ beforeEach(async () => {
   await sql`delete from chain_status`.execute(admin.kysely).catch(() => undefined);
   nodes = { ETH_SEPOLIA: createMockNode('ETH_SEPOLIA'), BSC_TEST: createMockNode('BSC_TEST') };
   for (const node of Object.values(nodes)) for (let i = 0; i < 20; i += 1) node.mine();
-  [log, failures, mismatches] = [[], [], new Map()];
+  [log, failures, mismatches, hanging, clock] = [[], [], new Map(), new Map(), systemClock];
 });
 afterEach(() => app.stop());
 afterAll(async () => {
@@ -62,7 +64,7 @@ function start(): void {
     broker,
     logger: createTestLogger(log),
     metrics,
-    clock: systemClock,
+    clock,
     newId,
     instanceId: newId(),
     fail: (error) => failures.push(error),
@@ -72,11 +74,15 @@ function start(): void {
         network: { ...MOCK_NETWORK, chain },
         reader: {
           ...nodes[chain].reader,
-          checkNetwork() {
+          async checkNetwork(options) {
+            const aborted = new Promise<never>((_resolve, reject) => {
+              options?.signal?.addEventListener('abort', () =>
+                reject(readerError('READ_ABORTED', 'stopped')),
+              );
+            });
+            await Promise.race([hanging.get(chain), aborted]);
             const mismatch = mismatches.get(chain);
-            return mismatch === undefined
-              ? Promise.resolve()
-              : Promise.reject(readerError('TOKEN_MISMATCH', mismatch));
+            if (mismatch !== undefined) throw readerError('TOKEN_MISMATCH', mismatch);
           },
         },
       })),
@@ -124,6 +130,29 @@ test('leaves out only the chain whose token has no code', async () => {
   expect(await readiness('BSC_TEST')).toMatchObject({ ok: true });
   expect(alarmLines()).toEqual(['alarm raised BSC_TEST left-out', 'alarm cleared BSC_TEST left-out']);
   expect(log.filter(({ message }) => message === 'scan failed')).toEqual([]);
+});
+
+test('is unready while a chain starts, until it runs or has failed for 30 s', async () => {
+  let nowMs = Date.now();
+  clock = { now: () => new Date(nowMs) };
+  const check = Promise.withResolvers<void>();
+  hanging.set('BSC_TEST', check.promise);
+  start();
+  await isScanned('ETH_SEPOLIA');
+  expect(await readiness('ETH_SEPOLIA')).toMatchObject({ ok: true });
+  nowMs += 30_000;
+  expect(await readiness('BSC_TEST')).toEqual({ ok: false, detail: 'starting' });
+  nowMs += 1;
+  await waitUntil('it is ready without BSC_TEST', async () => (await readiness('BSC_TEST')).ok);
+  expect((await readiness('BSC_TEST')).detail).toMatch(/^failing: NO_ANSWER/);
+
+  await app.stop();
+  start();
+  await waitUntil('ETH_SEPOLIA runs', async () => (await readiness('ETH_SEPOLIA')).ok);
+  expect(await readiness('BSC_TEST')).toEqual({ ok: false, detail: 'starting' });
+  check.resolve();
+  await waitUntil('BSC_TEST runs', async () => (await readiness('BSC_TEST')).ok);
+  expect((await readiness('BSC_TEST')).detail).toMatch(/^verified|standby/);
 });
 
 test('ends the process when no chain passes its start-up checks', async () => {
