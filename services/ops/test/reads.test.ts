@@ -201,7 +201,7 @@ describe('lists', () => {
   });
 
   it('lists chains with cursor and scanner, and only the host of provider URLs', async () => {
-    await sql`insert into scanner_evm.lease values ('chain:ETH_SEPOLIA', 'replica-1', 3, now() + interval '10 minutes')`.execute(
+    await sql`insert into scanner_evm.lease values ('chain:ETH_SEPOLIA', 'replica-1#0123456789ab', 3, now() + interval '10 minutes')`.execute(
       admin.kysely,
     );
     await sql`insert into signer.lease values ('wallet/ETH_SEPOLIA', 'signer-1', 3, now() - interval '10 s')`.execute(

@@ -152,8 +152,9 @@ function showStatus({
   return { state, reason, detail, since: timeOrNull(since) };
 }
 
+/** The name of the replica, as `listServices` has it. INSTANCE_ID contains no `#`; a lease appends one (keepLease). */
 function holderOf({ holder, until, expired }: LeaseRow) {
-  return { holder, until: time(until), expired };
+  return { holder: holder.replace(/#.*$/, ''), until: time(until), expired };
 }
 
 function showRescan(row: RescanRow): OpsAnswer<'getRescan'> {
