@@ -35,6 +35,13 @@ export async function writeChainStatus(
       and not (s.state = 'LEFT_OUT' and excluded.state in ('FAILING', 'PAUSED'))`.execute(tx);
 }
 
+/** Seconds since each scanner's last commit, by chain; no entry before the first. */
+export async function readCursorAges(db: Db): Promise<ReadonlyMap<string, number>> {
+  const { rows } = await sql<{ chain: string; age: number }>`
+    select chain, extract(epoch from now() - updated_at)::float8 as age from chain_cursor`.execute(db);
+  return new Map(rows.map(({ chain, age }) => [chain, age]));
+}
+
 export async function readChainStatuses(db: Db): Promise<readonly ChainStatusRow[]> {
   const { rows } = await sql<ChainStatusRow>`
     select chain, service, state, reason, detail, since from chain_status order by chain, service`.execute(

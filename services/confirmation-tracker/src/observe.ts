@@ -1,11 +1,12 @@
 import type { Db } from '@opentill/db/database';
+import { readCursorAges } from '@opentill/db/chain-status';
 import type { Rolled } from '@opentill/db/housekeeping';
 import { databaseFigures, deadRows, oldestTransactionSeconds } from '@opentill/db/measure-database';
 import type { Chain } from '@opentill/domain/chains';
 import type { Logger } from '@opentill/runtime/logger';
 import type { Metrics } from '@opentill/runtime/metrics';
 import type { PayableCoin } from './native-symbols.ts';
-import { cursorAges, oldestDueSeconds, openIncidents } from './store/measure-backlog.ts';
+import { oldestDueSeconds, openIncidents } from './store/measure-backlog.ts';
 import type { BookedTopUp, OrderOutcome } from './store/order-rows.ts';
 
 export interface Observe {
@@ -225,7 +226,7 @@ export function observeCursors(metrics: Metrics, db: Db, chains: readonly Chain[
     labelNames: ['chain'],
     async collect(gauge) {
       // Exports no age if the query fails, so that a rule sees it (OpentillServiceMissing).
-      const ages = await cursorAges(db).catch(() => undefined);
+      const ages = await readCursorAges(db).catch(() => undefined);
       gauge.reset();
       if (ages === undefined) return;
       for (const chain of chains) gauge.set({ chain }, ages.get(chain) ?? Infinity);

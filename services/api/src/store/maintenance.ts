@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { readChainStatuses } from '@opentill/db/chain-status';
+import { readChainStatuses, readCursorAges } from '@opentill/db/chain-status';
 import type { Db } from '@opentill/db/database';
 import { deleteEndedCounters, deleteExpiredNonces } from '@opentill/db/housekeeping';
 import { listPresence } from '@opentill/db/presence';
@@ -43,12 +43,7 @@ export function upkeep(db: Db) {
       return rows.map((row) => row.index);
     },
 
-    /** Seconds since each scanner's last commit, per chain with a cursor. */
-    async readCursorAges(): Promise<ReadonlyMap<string, number>> {
-      const { rows } = await sql<{ chain: string; age: number }>`
-        select chain, extract(epoch from now() - updated_at)::float8 as age from chain_cursor`.execute(db);
-      return new Map(rows.map((row) => [row.chain, row.age]));
-    },
+    readCursorAges: () => readCursorAges(db),
 
     readChainStatuses: () => readChainStatuses(db),
 

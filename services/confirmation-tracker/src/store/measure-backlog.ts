@@ -24,13 +24,6 @@ export async function oldestDueSeconds(db: Db, newestRows = NEWEST_ROWS): Promis
   return rows[0] ?? { transfers: 0, outcomes: 0 };
 }
 
-/** Seconds since each scanner's last commit, by chain. */
-export async function cursorAges(db: Db): Promise<ReadonlyMap<string, number>> {
-  const { rows } = await sql<{ chain: string; age: number }>`
-    select chain, extract(epoch from now() - updated_at)::float8 as age from chain_cursor`.execute(db);
-  return new Map(rows.map(({ chain, age }) => [chain, age]));
-}
-
 /** At most 1,000. */
 export async function openIncidents(
   db: Db,
