@@ -154,3 +154,16 @@ export async function audit(
     doubled: rows.filter((row) => row.times > 1).length,
   };
 }
+
+/** Rows of handled events on a server. */
+export async function countEffects({ query }: World, server: 'primary' | 'standby'): Promise<number> {
+  const rows = await query<{ n: number }>(server, 'select count(*)::int as n from effect');
+  return rows[0]?.n ?? Number.NaN;
+}
+
+/** Sessions of the writers on a server. */
+export async function countSessions({ query }: World, server: 'primary' | 'standby'): Promise<number> {
+  return (await query(server, `select from pg_stat_activity where usename = 'opentill_${SCHEMA}'`)).length;
+}
+
+export const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;

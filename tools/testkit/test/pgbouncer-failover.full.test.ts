@@ -7,7 +7,17 @@ import { startPgBouncer, type PgBouncer } from '@opentill/test-servers/pgbouncer
 import { queryServer } from '../src/query-server.ts';
 import { startTcpProxy, type TcpProxy } from '../src/tcp-proxy.ts';
 import { waitUntil } from '../src/wait-until.ts';
-import { audit, createWorld, SCHEMA, startLoad, traffic, type World } from './failover-world.ts';
+import {
+  audit,
+  countEffects,
+  countSessions,
+  createWorld,
+  SCHEMA,
+  seconds,
+  startLoad,
+  traffic,
+  type World,
+} from './failover-world.ts';
 
 /*
  * Two Postgres servers, one a streaming standby, and writers behind PgBouncer in transaction mode. The test is the
@@ -32,8 +42,6 @@ interface Pooled {
   open(watchMs: number): Database;
   /** A command of PgBouncer's console. */
   command<Row extends object>(text: string): Promise<Row[]>;
-  /** Sessions of the writers on a server. */
-  sessionsOn(server: 'primary' | 'standby'): Promise<number>;
   stop(): Promise<void>;
 }
 
@@ -63,10 +71,6 @@ async function createPooled(synchronous: boolean): Promise<Pooled> {
     toPrimary,
     open: (primaryWatchMs) => world.open({ url, primaryWatchMs }),
     command: <Row extends object>(text: string) => queryServer<Row>(bouncer.adminUrl, text),
-    async sessionsOn(server) {
-      const sessions = `select from pg_stat_activity where usename = 'opentill_${SCHEMA}'`;
-      return (await world.query(server, sessions)).length;
-    },
     async stop() {
       await bouncer.stop();
       await world.stop();
@@ -89,10 +93,6 @@ function holdTransaction({ kysely }: Database) {
   return { result, isOpen: () => end !== undefined, end: () => end?.() };
 }
 
-const rowsOn = (world: World, server: 'primary' | 'standby') =>
-  world.query<{ n: number }>(server, 'select count(*)::int as n from effect');
-const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
-
 // RELOAD after a change of the host, RECONNECT after its name moved. The old primary is not fenced and accepts writes.
 test.each([
   ['RELOAD', ({ bouncer, world }: Pooled) => bouncer.configureServer(world.pair.standby.port)],
@@ -103,10 +103,10 @@ test.each([
   const load = startLoad(pooled.open(WATCH_MS));
   await traffic(load);
   await world.promote();
-  const [before] = await rowsOn(world, 'primary');
+  const before = await countEffects(world, 'primary');
   await traffic(load); // by itself, PgBouncer continues to write to the old primary
-  expect((await rowsOn(world, 'primary'))[0]!.n).toBeGreaterThan(before!.n);
-  expect(await pooled.sessionsOn('standby')).toBe(0);
+  expect(await countEffects(world, 'primary')).toBeGreaterThan(before);
+  expect(await countSessions(world, 'standby')).toBe(0);
 
   const watched = holdTransaction(pooled.open(WATCH_MS));
   const unwatched = holdTransaction(pooled.open(ONE_DAY_MS));
@@ -114,15 +114,15 @@ test.each([
   move(pooled);
   await pooled.command(command);
 
-  await waitUntil('one session remains', async () => (await pooled!.sessionsOn('primary')) === 1);
+  await waitUntil('one session remains', async () => (await countSessions(world, 'primary')) === 1);
   watched.end();
   await expect(watched.result).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' }); // the service ended it
-  const left = await rowsOn(world, 'primary');
+  const left = await countEffects(world, 'primary');
   await traffic(load, 1_000);
-  expect(await rowsOn(world, 'primary')).toEqual(left);
+  expect(await countEffects(world, 'primary')).toBe(left);
   unwatched.end();
   expect(await unwatched.result).toBe('00000001'); // it commits on the old primary
-  await waitUntil('the last session ends', async () => (await pooled!.sessionsOn('primary')) === 0);
+  await waitUntil('the last session ends', async () => (await countSessions(world, 'primary')) === 0);
   expect(world.news.some(({ timeline }) => timeline === 2)).toBe(true);
   await load.stop();
   expect((await audit(world, load)).doubled).toBe(0);

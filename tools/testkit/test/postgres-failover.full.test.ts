@@ -7,7 +7,18 @@ import { newId } from '@opentill/runtime/ids';
 import { signalDescendants } from '@opentill/test-servers/signal-descendants';
 import { startTcpProxy } from '../src/tcp-proxy.ts';
 import { waitUntil } from '../src/wait-until.ts';
-import { audit, createWorld, SCHEMA, startLoad, traffic, type Load, type World } from './failover-world.ts';
+import {
+  audit,
+  countEffects,
+  countSessions,
+  createWorld,
+  SCHEMA,
+  seconds,
+  startLoad,
+  traffic,
+  type Load,
+  type World,
+} from './failover-world.ts';
 
 /*
  * Two Postgres servers, one a streaming standby, and writers that use the services' settings. The test is the cluster
@@ -30,7 +41,6 @@ function report(what: string, fields: Readonly<Record<string, number | string>>)
   const texts = Object.entries(fields).map(([name, value]) => `${name} ${value}`);
   process.stdout.write(`failover: ${what}: ${texts.join(', ')}\n`);
 }
-const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
 
 /** From the fault to the first write that the new primary confirms. */
 async function measureRecovery(load: Load, fault: () => void | Promise<void>, promote: () => Promise<void>) {
@@ -85,11 +95,9 @@ describe('a synchronous standby', () => {
     await traffic(load);
     signalDescendants(pair.primary.pid, 'SIGCONT');
     await waitUntil('the old primary answers', async () => (await query('primary', 'select 1')).length === 1);
-    const onOld = async () =>
-      (await query<{ n: number }>('primary', 'select count(*)::int as n from effect'))[0]?.n;
-    const before = await onOld();
+    const before = await countEffects(world, 'primary');
     await traffic(load, 2_000);
-    expect(await onOld()).toBe(before);
+    expect(await countEffects(world, 'primary')).toBe(before);
 
     // A holder of the new primary fences out the one of before.
     const other = keepLease({
@@ -200,7 +208,7 @@ describe('a synchronous standby', () => {
 
 test('one host name that leads to the promoted server moves all writers there', async () => {
   world = await createWorld(false);
-  const { pair, open, query, news } = world;
+  const { pair, open, news } = world;
   const name = await startTcpProxy(pair.primary.port);
   try {
     const url = name.through(roleUrl(pair.primary.url, SCHEMA));
@@ -210,15 +218,11 @@ test('one host name that leads to the promoted server moves all writers there', 
     name.targetPort = pair.standby.port;
     const promotedMs = performance.now();
     await waitUntil('the new primary is seen', () => news.at(-1)?.timeline === 2);
-    await waitUntil('no writer remains', async () => {
-      const left = `select from pg_stat_activity where usename = 'opentill_${SCHEMA}'`;
-      return (await query('primary', left)).length === 0;
-    });
+    await waitUntil('no writer remains', async () => (await countSessions(world!, 'primary')) === 0);
     const movedMs = performance.now();
-    const onOld = () => query<{ n: number }>('primary', 'select count(*)::int as n from effect');
-    const before = await onOld();
+    const before = await countEffects(world, 'primary');
     await traffic(load, 2_000);
-    expect(await onOld()).toEqual(before);
+    expect(await countEffects(world, 'primary')).toBe(before);
     await load.stop();
     const { lost, doubled } = await audit(world, load);
     report('one host name', {
