@@ -1,3 +1,5 @@
+import { seededRandom } from '@opentill/testkit/seeded-random';
+
 const DAY_MINUTES = 1_440;
 const PAID_SHARE = 0.8;
 /** Customers pay within these minutes of the order. */
@@ -16,7 +18,7 @@ export function depositsADay(ordersADay: number): number {
  * times. `finalMinutes`: from payment to credit.
  */
 export function openShare(ordersADay: number, finalMinutes: number): number {
-  const random = seeded(ordersADay);
+  const random = seededRandom(ordersADay);
   let openMinutes = 0;
   for (let day = 0; day < DAYS; day += 1) {
     const orders = Array.from({ length: Math.round(ordersADay) }, () => {
@@ -32,13 +34,4 @@ export function openShare(ordersADay: number, finalMinutes: number): number {
     }
   }
   return openMinutes / (DAYS * DAY_MINUTES);
-}
-
-/** A generator of Park and Miller: the same days in every run. */
-function seeded(seed: number): () => number {
-  let state = (seed % 2_147_483_646) + 1;
-  return () => {
-    state = (state * 48_271) % 2_147_483_647;
-    return state / 2_147_483_647;
-  };
 }

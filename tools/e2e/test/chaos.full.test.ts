@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { abortableDelay } from '@opentill/runtime/abortable-delay';
+import { seededRandom } from '@opentill/testkit/seeded-random';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import type { CallbackReceiver } from '../src/callback-receiver.ts';
 import { createChainCustomers, type ChainCustomers } from '../src/chaos/chain-customers.ts';
@@ -34,7 +35,7 @@ import {
   strike,
   type Fault,
 } from '../src/chaos/strike.ts';
-import { createRandom, type Random } from '../src/random.ts';
+import type { Random } from '../src/random.ts';
 
 /** OPENTILL_E2E_SEED repeats a run or selects another. */
 const SEED = Number(process.env['OPENTILL_E2E_SEED'] ?? 20_261_121);
@@ -75,8 +76,8 @@ beforeAll(async () => {
   chaos = await startChaosGateway(KEEP_FILES);
   const { ETH_SEPOLIA, BSC_TEST } = chaos.chains;
   customers = [
-    createChainCustomers(ETH_SEPOLIA, createRandom(SEED + 1)),
-    createChainCustomers(BSC_TEST, createRandom(SEED + 2)),
+    createChainCustomers(ETH_SEPOLIA, seededRandom(SEED + 1)),
+    createChainCustomers(BSC_TEST, seededRandom(SEED + 2)),
   ];
   chaos.shops[0].receiver.answer = refuseSome();
 });
@@ -168,7 +169,7 @@ it(`settles 200 payments and 100 payouts while services and servers crash (seed 
     ],
     pauseMs: [500, 4_000],
   };
-  await play(scenario, createRandom(SEED));
+  await play(scenario, seededRandom(SEED));
   expect(count('SUCCESS')).toBeGreaterThanOrEqual(205);
   expect(count('EXPIRED')).toBeGreaterThanOrEqual(28);
   expect(facts.takenBack.size).toBeGreaterThan(0);
@@ -193,7 +194,7 @@ it(`settles all payments and payouts after the broker lost its data (seed ${SEED
     faults: () => [[later(brokerWipe(chaos), 3_000)], killFaults(chaos, 1)],
     pauseMs: [500, 2_000],
   };
-  await play(scenario, createRandom(SEED + 10));
+  await play(scenario, seededRandom(SEED + 10));
 }, 300_000);
 
 it(`settles all payments and payouts despite network faults (seed ${SEED})`, async () => {
@@ -212,13 +213,13 @@ it(`settles all payments and payouts despite network faults (seed ${SEED})`, asy
     },
     pauseMs: [100, 1_000],
   };
-  await play(scenario, createRandom(SEED + 20));
+  await play(scenario, seededRandom(SEED + 20));
 }, 300_000);
 
 // Last, because it leaves a broken gateway.
 it('detects the errors of a sabotaged gateway', async () => {
   for (const sabotage of SABOTAGES) await sabotage.commit(chaos.database.kysely);
-  const stories = plan({ full: 8 }, createRandom(SEED + 30), 'sabotaged');
+  const stories = plan({ full: 8 }, seededRandom(SEED + 30), 'sabotaged');
   created.push(...(await liveThrough(stories, 1_000)));
   const isAtRest = async (): Promise<boolean> => {
     facts = await lookAtFacts();

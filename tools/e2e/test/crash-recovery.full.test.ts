@@ -7,9 +7,10 @@ import { SERVICE_SCHEMAS } from '@opentill/db/service-schema';
 import { formatAmount } from '@opentill/domain/money';
 import type { ServiceName } from '@opentill/local/gateway-options';
 import { abortableDelay } from '@opentill/runtime/abortable-delay';
+import { seededRandom } from '@opentill/testkit/seeded-random';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import type { ChainUnderTest } from '../src/chain-under-test.ts';
-import { createRandom, randomInteger, shuffled } from '../src/random.ts';
+import { randomInteger, shuffled } from '../src/random.ts';
 import { startGatewayUnderTest, type GatewayUnderTest } from '../src/start-gateway-under-test.ts';
 import { startRestartableServers, type RestartableServers } from '../src/start-restartable-servers.ts';
 import { TEST_LIMIT_MS, WAIT_MS } from '../src/time-limits.ts';
@@ -113,7 +114,7 @@ it(`settles each of ${PAYMENTS} payments once while every process is killed (see
     refused.add(nonce);
     return 503;
   };
-  const work = Promise.all([payAll(createRandom(SEED)), killInTurn(createRandom(SEED + 1))]);
+  const work = Promise.all([payAll(seededRandom(SEED)), killInTurn(seededRandom(SEED + 1))]);
   const [paid, killed] = await Promise.race([work, test.gateway.died]);
   expect(killed.toSorted()).toEqual(CASUALTIES.toSorted());
 

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import { abortableDelay } from '@opentill/runtime/abortable-delay';
 import { findFreePort } from '@opentill/test-servers/free-port';
+import { seededRandom } from '@opentill/testkit/seeded-random';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { startCallbackReceiver, type CallbackReceiver } from '../src/callback-receiver.ts';
 import { createChainUnderTest, type ChainUnderTest } from '../src/chain-under-test.ts';
@@ -29,7 +30,7 @@ import {
   type RequestCount,
 } from '../src/kubernetes/keep-paying.ts';
 import { createMerchantClient } from '../src/merchant-client.ts';
-import { createRandom, randomInteger } from '../src/random.ts';
+import { randomInteger } from '../src/random.ts';
 import { runOpentill } from '../src/run-opentill.ts';
 import { createSuiUnderTest } from '../src/sui-under-test.ts';
 import { createTronUnderTest } from '../src/tron-under-test.ts';
@@ -80,8 +81,8 @@ beforeAll(async () => {
   expect((await runOpentill({ operatorEnvironment: first }, operator)).code).toBe(0);
   receiver = await startCallbackReceiver(port, gateway.secret('webhook_secret'), host);
   customers = [
-    createChainCustomers(chainOf('ETH_SEPOLIA'), createRandom(SEED + 1)),
-    createChainCustomers(chainOf('BSC_TEST'), createRandom(SEED + 2)),
+    createChainCustomers(chainOf('ETH_SEPOLIA'), seededRandom(SEED + 1)),
+    createChainCustomers(chainOf('BSC_TEST'), seededRandom(SEED + 2)),
   ];
 }, INSTALL_WITHIN_MS);
 
@@ -127,7 +128,7 @@ async function payWhile(name: string, work: () => Promise<unknown>): Promise<Req
   const load = {
     customers,
     client,
-    random: createRandom(SEED),
+    random: seededRandom(SEED),
     paymentsPerSecond: PAYMENTS_PER_SECOND,
     payoutsPerSecond: 1,
   };
@@ -257,7 +258,7 @@ describe('under load', () => {
   test(
     'loses and doubles nothing while random pods are killed',
     async () => {
-      const random = createRandom(SEED + 3);
+      const random = seededRandom(SEED + 3);
       const killed = new Map<string, number>();
       await payWhile('killed', async () => {
         const endsAt = performance.now() + KILLS_MS;

@@ -1,4 +1,4 @@
-/** mulberry32; numbers from 0 to 1. */
+/** Numbers in [0, 1), reproducible by the seed: mulberry32 (Tommy Ettinger, public domain). */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
