@@ -19,8 +19,7 @@ export type ScannerRequest =
       readonly amqpUrl: string;
       readonly networks: readonly NetworkConfig[];
     }
-  | { readonly ask: 'stop' }
-  | { readonly ask: 'processor' };
+  | { readonly ask: 'stop' };
 
 const SCANNERS = {
   EVM: { createApp: createEvmScanner, service: 'scanner-evm' },
@@ -31,10 +30,9 @@ const SCANNERS = {
 let stop = (): Promise<void> => Promise.resolve();
 
 answerParent(async (request: ScannerRequest) => {
-  if (request.ask === 'processor') return processorMs();
   await stop();
   stop = () => Promise.resolve();
-  if (request.ask === 'stop') return undefined;
+  if (request.ask === 'stop') return;
   const { createApp, service } = SCANNERS[request.family];
   const logger = createLogger({ service, level: 'error' });
   const pool = openDatabase({ url: request.databaseUrl, applicationName: `bench ${service}` });
@@ -59,10 +57,4 @@ answerParent(async (request: ScannerRequest) => {
     await broker.close();
     await pool.close();
   };
-  return undefined;
 });
-
-function processorMs(): number {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1_000;
-}

@@ -10,8 +10,6 @@ export interface ScannerProcess {
   readonly pid: number;
   start(networks: readonly NetworkConfig[]): Promise<void>;
   stop(): Promise<void>;
-  /** Processor time since its start. */
-  processorMs(): Promise<number>;
   readonly died: Promise<never>;
   end(): Promise<void>;
 }
@@ -33,7 +31,6 @@ export function startScannerProcess(
     died: child.died,
     start: (networks) => ask({ ask: 'start', family, databaseUrl, amqpUrl, networks }),
     stop,
-    processorMs: () => child.ask<number>({ ask: 'processor' } satisfies ScannerRequest),
     async end() {
       await stop().catch(() => undefined); // the process may have ended
       await child.stop();

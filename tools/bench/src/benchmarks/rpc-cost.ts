@@ -2,6 +2,7 @@ import { restIntervalMsOf, type NetworkConfig } from '@opentill/contracts/networ
 import { cannedNetwork, networkOn, startCannedNode, type Traffic } from '../canned/network.ts';
 import type { CannedNetwork, SourceCount } from '../canned/node.ts';
 import { networksOf, type BenchFamily } from '../families/family.ts';
+import { processorMs } from '../processes.ts';
 import type { Benchmark } from '../report.ts';
 import {
   fillDepositAddresses,
@@ -152,13 +153,13 @@ async function follow(
     const restMs = isOrderOpen ? 0 : Math.max(...networks.map(restIntervalMsOf));
     await Promise.race([sleep(WARM_UP_MS + restMs), scanner.died]);
     await node.takeCounts();
-    const usedMs = await scanner.processorMs();
+    const usedMs = processorMs(scanner.pid);
     const startedAt = performance.now();
     await Promise.race([sleep(minutes * MINUTE_MS), scanner.died]);
     const counts = await node.takeCounts();
     const passedMs = performance.now() - startedAt;
     const days = passedMs / DAY_MS;
-    const share = ((await scanner.processorMs()) - usedMs) / passedMs;
+    const share = (processorMs(scanner.pid) - usedMs) / passedMs;
     say(`the scanner took ${round(100 * share, 2)} % of a core`);
     for (const one of followed)
       await requireFollowed(servers, one, isOrderOpen, counts[one.network.chain]?.[0]?.head ?? 0);
