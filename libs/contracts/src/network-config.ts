@@ -126,7 +126,7 @@ export interface NetworkConfig {
    */
   readonly aloneAfterSeconds?: number | 'never';
   readonly pollIntervalMs: number;
-  /** Between polls while nothing is expected on the chain; read with restIntervalMsOf. */
+  /** Between polls while the chain has no open work; read with restIntervalMsOf. */
   readonly restIntervalMs?: number;
   /** Blocks kept below the verified cursor; a fork below them stops the scanner. */
   readonly reorgWindow: number;

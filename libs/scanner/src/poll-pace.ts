@@ -16,7 +16,7 @@ export function createPollPace(
   let polledAtMs = Number.NEGATIVE_INFINITY;
   let isHinted = false;
   return {
-    /** The subscription ended, so silence means nothing. */
+    /** The subscription ended: every poll is made. */
     forget(): void {
       hintedAtMs = Number.NEGATIVE_INFINITY;
     },

@@ -50,7 +50,7 @@ function resting(changes: Partial<ScanNetwork> = {}) {
 const RESTS = Array.from({ length: 9 }, () => 'rest');
 
 describe('rest', () => {
-  it('leaves nine of ten polls out while nothing is expected', async () => {
+  it('leaves nine of ten polls out while no work is open', async () => {
     const { polls, world } = resting();
     expect(await polls(21)).toEqual(['follow', ...RESTS, 'after-rest', ...RESTS, 'after-rest']);
     expect(world.following).toEqual([true, false]); // the round of a rest subscribes to no heads

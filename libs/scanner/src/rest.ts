@@ -11,14 +11,14 @@ const FAILURE_SETTLED_SECONDS = 300;
 export type Pace = 'rest' | 'after-rest' | 'follow';
 
 /**
- * A chain rests while nothing is expected on it: only the database is asked at each poll, and the nodes every
+ * A chain rests while it has no open work: only the database is asked at each poll, and the nodes every
  * `restIntervalMs`.
  *
  * | begins when all hold                            | ends when one holds                            |
  * |-------------------------------------------------|------------------------------------------------|
  * | the last round left no work and no open outcome | `restIntervalMs` passed since that round       |
  * | the chain is RUNNING and its sources answer     | an order, payout, transaction or rescan opened |
- * | the database expects nothing on the chain       | pause, failure, loss of the lease              |
+ * | the database has no open work for the chain     | pause, failure, loss of the lease              |
  *
  * After its interval the chain rests again, unless the round found work.
  */

@@ -16,7 +16,7 @@ export interface ScanNetwork extends Pick<
 > {
   /** An older head raises an alarm and makes the chain unready. */
   readonly headStaleSeconds: number;
-  /** Between polls while nothing is expected; equal to `pollIntervalMs`: the chain never rests. */
+  /** Between polls at rest; equal to `pollIntervalMs`: the chain never rests. */
   readonly restIntervalMs: number;
   /** By canonical contract; null is the native coin. */
   readonly symbols: ReadonlyMap<TokenContract | null, string>;

@@ -49,7 +49,7 @@ export interface AssetBook {
   /** Decimals of a chain's native coin, also for a disabled chain. */
   nativeDecimals(chain: Chain): number;
   readonly enabledChains: readonly Chain[];
-  /** Between two polls of the chain's scanner while nothing is expected; 0 for an unknown chain. */
+  /** Between two polls of the chain's scanner at rest; 0 for an unknown chain. */
   restIntervalMs(chain: Chain): number;
   readonly payoutChains: readonly Chain[];
   readonly enabledFamilies: readonly Family[];

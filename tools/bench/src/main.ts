@@ -44,7 +44,7 @@ Options:
   --minutes <n>        how long rpc-cost counts (default 10)
   --orders-a-day <n>   rpc-cost: the day of a shop with so many orders on each network; may be repeated
   --addresses <n>      deposit addresses in the database of catch-up (default 1,000,000)
-  --quick              little of everything, to show that it works: the figures mean nothing
+  --quick              little of everything, to show that it works: not for figures
 Prints tables, and stores the figures in tools/bench/results/latest.json.
 `;
 const RESULTS = join(import.meta.dirname, '..', 'results');

@@ -187,7 +187,7 @@ async function outlastDetection(load: Load, victim: NodeName, survivor: NodeName
   const isDown = async () => !(await cluster.isUp(victim, survivor));
   await waitUntil('the others declare it down', isDown, RECOVERY_MS);
   if (await cluster.usesKhepri(survivor)) {
-    // It continues to serve clients. Its consumers stay connected, and receive nothing until the partition ends.
+    // It continues to serve clients. Its consumers stay connected, and receive no message until the partition ends.
     expect(await cluster.acceptsClients(victim)).toBe(true);
     const before = [...load.deliveries];
     await traffic(load, 300);
