@@ -3,7 +3,8 @@ import { sleep } from './wait.ts';
 
 /** Linux counts processor time in ticks of 10 ms. */
 const MS_PER_TICK = 10;
-const POLL_MS = 500;
+/** The api begins to derive addresses up to 2 s after a load. */
+const IDLE_WINDOW_MS = 3_000;
 const IDLE_SHARE = 0.1;
 
 export function residentMegabytes(pid: number): number {
@@ -65,7 +66,7 @@ export function mainThreadMs(pid: number): number {
 export async function untilIdle(pid: number): Promise<void> {
   for (;;) {
     const before = processorMs(pid);
-    await sleep(POLL_MS);
-    if (processorMs(pid) - before < POLL_MS * IDLE_SHARE) return;
+    await sleep(IDLE_WINDOW_MS);
+    if (processorMs(pid) - before < IDLE_WINDOW_MS * IDLE_SHARE) return;
   }
 }
