@@ -78,7 +78,7 @@ describe('checkout page', () => {
     expect(page.text.replaceAll(/<\/?b>/g, '')).toContain(`>${address}</code>`);
     expect(page.text).toContain('250.00\u00a0USDT');
     expect(page.text).toContain('data-chain="ETH_SEPOLIA"');
-    expect(page.text).toContain('Send only USDT\u00a0(ERC-\u206020) on ETH_SEPOLIA.'); // in one line
+    expect(page.text).toContain('Send only USDT\u00a0(ERC-\u206020) on ETH_SEPOLIA: '); // in one line
     expect(page.text).toMatch(/class="code qr"><svg/);
     expect(page.text).toMatch(/data-seconds-left="1(79\d|800)"/);
     expect(page.text).toContain('&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt; &amp; &#39;more&#39;');
@@ -268,7 +268,7 @@ describe('checkout page', () => {
       expect(page.headers.get('content-security-policy')).toMatch(/^default-src 'none'; (?!.*trongrid)/);
       expect(page.text).toContain(text);
     }
-    expect((await open('unknown')).text).toContain('go back to the shop and open it again');
+    expect((await open('unknown')).text).toContain('open the link again from the shop');
     const nameless = await api.request('GET', '/checkout');
     expect(nameless.headers.get('content-security-policy')).not.toContain('script-src');
   });

@@ -95,7 +95,7 @@ export function describeCheckoutStates(under: () => CheckoutUnderTest): void {
       await wallet.waitFor({ state: 'attached' });
       await untilState(view.page, 'tooLate', 60_000);
       expect(await view.page.locator('.open-wallet, .payment, [role=timer]').count()).toBe(0);
-      expect(await view.page.locator('.step .button').allInnerTexts()).toEqual(['Back to the shop']);
+      expect(await view.page.locator('.step .button').allInnerTexts()).toEqual(['Start again in the shop']);
       await examine(view, 'running-out');
       await view.page.close();
     });
@@ -187,7 +187,7 @@ export function describeCheckoutStates(under: () => CheckoutUnderTest): void {
       await examine({ ...view, complaints: [] }, 'unmatched');
       const means = view.page.locator('.payment, [role=timer]');
       expect(await means.count()).toBe(0);
-      await view.page.getByRole('link', { name: 'Pay the order anyway' }).click();
+      await view.page.getByRole('link', { name: 'Pay 100.00 USDT on' }).click();
       expect(await means.count()).toBe(2);
       await examine({ ...view, complaints: [] }, 'unmatched-open');
       await view.page.close();

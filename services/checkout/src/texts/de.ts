@@ -27,7 +27,7 @@ export const de: Texts = {
   lateTitle: 'Zu spät angekommen',
   failedTitle: 'Fehlgeschlagen',
   testNetwork: 'Testnetz: kein echtes Geld',
-  hostedBy: 'Zahlungsseite von {host}',
+  hostedBy: 'Zahlungen über {host}',
 
   partialHint: '{received} von {amount} sind angekommen. Bitte senden Sie den Rest an dieselbe Adresse.',
   checkingHint:
@@ -42,16 +42,18 @@ export const de: Texts = {
   paidHint: 'Der Shop wird automatisch benachrichtigt.',
   tooMuchHint:
     '{amount} mehr als der Preis sind angekommen. Der Betrag ist erfasst; bitte fragen Sie den Shop danach.',
-  expiredHint:
-    'Bitte senden Sie nichts mehr an die Adresse. Gehen Sie zurück zum Shop und beginnen Sie die Zahlung neu.',
+  expiredHint: 'Bitte senden Sie nichts mehr an die Adresse. Beginnen Sie die Zahlung im Shop neu.',
+  alreadyPaid: 'Wenn Sie schon bezahlt haben, wenden Sie sich an den Shop und nennen Sie die Bestellnummer.',
   underpaidHint:
-    '{received} von {amount} sind angekommen. Der Betrag ist erfasst und nicht verloren. Bitte wenden Sie sich an den Shop und nennen Sie die Bestellnummer.',
+    '{received} von {amount} sind angekommen und erfasst. Bitte wenden Sie sich an den Shop und nennen Sie die Bestellnummer.',
   lateHint:
-    'Was Sie gesendet haben, ist angekommen und erfasst. Es ist nicht verloren. Bitte wenden Sie sich an den Shop und nennen Sie die Bestellnummer.',
+    'Was Sie gesendet haben, ist angekommen und erfasst. Bitte wenden Sie sich an den Shop und nennen Sie die Bestellnummer.',
   failedHint:
     'Bitte wenden Sie sich an den Shop und nennen Sie die Bestellnummer. Was angekommen ist, ist erfasst.',
 
   unmatchedTitle: 'Eine Zahlung ist angekommen, die nicht zählt',
+  wrongToken: 'Sie haben eine andere Währung gesendet',
+  wrongChain: 'Sie haben über ein anderes Netzwerk gesendet',
   unmatchedToken: '{amount} sind angekommen. Für diese Bestellung wird {symbol} erwartet.',
   unmatchedChain:
     '{amount} sind über {chain} angekommen. Für diese Bestellung wird {symbol} über {expected} erwartet.',
@@ -60,29 +62,31 @@ export const de: Texts = {
   unmatchedAfter: '{amount} sind angekommen, obwohl die Bestellung schon bezahlt war.',
   unmatchedFailed: '{amount} sind angekommen. Die Bestellung wurde abgelehnt.',
   unmatchedHint:
-    'Der Betrag ist erfasst und nicht verloren. Bitte senden Sie ihn nicht noch einmal: Wenden Sie sich an den Shop und nennen Sie die Bestellnummer.',
+    'Der Betrag ist erfasst. Bitte wenden Sie sich an den Shop und nennen Sie die Bestellnummer.',
   unmatchedMore: 'Und {count} weitere',
-  payAnyway: 'Bestellung trotzdem bezahlen',
+  payInstead: 'Bestellung stattdessen in {symbol} bezahlen ({amount})',
+  payOnChain: 'Stattdessen {amount} über {chain} bezahlen',
 
   timeLeft: 'Zeit zum Bezahlen',
-  tooLate: 'Zu spät für diese Zahlung',
-  tooLateHint:
-    'Was Sie jetzt senden, kommt vielleicht zu spät an. Wenn Sie noch nicht bezahlt haben, beginnen Sie bitte im Shop neu. Wenn Sie bezahlt haben, warten Sie hier.',
+  tooLate: 'Zum Bezahlen ist es jetzt zu spät',
+  tooLateUnpaid:
+    'Noch nicht bezahlt? Eine Zahlung käme jetzt vielleicht zu spät an. Bitte beginnen Sie im Shop neu.',
+  tooLatePaid: 'Schon bezahlt? Bitte warten Sie hier: Diese Seite sucht weiter nach Ihrer Zahlung.',
+  startAgain: 'Im Shop neu beginnen',
   scanOrSend: 'Scannen Sie mit Ihrer Wallet, oder senden Sie genau {amount} an diese Adresse.',
   amount: 'Betrag',
   amountMissing: 'Noch zu senden',
   network: 'Netzwerk',
   address: 'Adresse',
-  warning:
-    'Senden Sie nur {symbol} über {chain}. Alles andere, auch dieselbe Währung über ein anderes Netzwerk, kann verloren gehen.',
+  warning: 'Senden Sie nur {symbol} über {chain}: Alles andere kann verloren gehen.',
   codeOfPayment: 'QR-Code der Zahlung: Adresse, Betrag und Netzwerk',
   codeOfAddress: 'QR-Code der Adresse',
   showCode: 'QR-Code zeigen',
   withAmount: 'Mit Betrag',
   withAmountHint:
-    'Füllt Betrag und Netzwerk aus. Börsen und manche Wallets verstehen ihn möglicherweise nicht.',
+    'Dieser Code enthält Adresse, Betrag und Netzwerk. Börsen und manche Wallets können ihn nicht lesen.',
   addressOnly: 'Nur Adresse',
-  addressOnlyHint: 'Jede Wallet und jede Börse kann ihn lesen. Geben Sie den Betrag selbst ein.',
+  addressOnlyHint: 'Dieser Code enthält nur die Adresse. Geben Sie {amount} selbst ein.',
   chooseCode: 'Was der QR-Code enthält',
   copy: 'Kopieren',
   copyAmount: 'Betrag kopieren',
@@ -132,7 +136,7 @@ export const de: Texts = {
   contactShop: 'Shop kontaktieren',
   printReceipt: 'Beleg drucken',
 
-  offline: 'Keine Verbindung. Neuer Versuch läuft; was Sie bezahlt haben, ist nicht verloren.',
+  offline: 'Keine Verbindung. Neuer Versuch läuft. Was angekommen ist, ist erfasst.',
   offlineWait: 'Bitte bezahlen Sie erst, wenn die Verbindung wieder da ist.',
   language: 'Sprache',
   loading: 'Die Zahlungsanforderung wird geladen',
@@ -142,12 +146,11 @@ export const de: Texts = {
   notFound: 'Bestellung nicht gefunden',
   linkNotValid: 'Link ungültig',
   linkNotValidHint:
-    'Dieser Zahlungslink ist ungültig. Bitte gehen Sie zurück zum Shop und öffnen Sie ihn noch einmal. Falls Sie schon bezahlt haben, nennen Sie dem Shop die Bestellnummer.',
+    'Dieser Link öffnet keine Zahlung. Bitte öffnen Sie den Link noch einmal aus dem Shop. Wenn Sie schon bezahlt haben, wenden Sie sich an den Shop und nennen Sie die Bestellnummer.',
   noPage: 'Seite nicht gefunden',
-  noPageHint:
-    'Unter dieser Adresse gibt es keine Seite. Bitte öffnen Sie den Zahlungslink noch einmal aus dem Shop.',
+  noPageHint: 'Unter dieser Adresse gibt es keine Seite. Bitte öffnen Sie den Link noch einmal aus dem Shop.',
   tooManyRequests: 'Zu viele Anfragen',
   tooManyRequestsHint: 'Bitte versuchen Sie es in einigen Sekunden noch einmal.',
   notAvailable: 'Nicht verfügbar',
-  notAvailableHint: 'Bitte versuchen Sie es gleich noch einmal; was Sie bezahlt haben, ist nicht verloren.',
+  notAvailableHint: 'Bitte versuchen Sie es gleich noch einmal. Was angekommen ist, ist erfasst.',
 };

@@ -27,7 +27,7 @@ export const fr: Texts = {
   lateTitle: 'Reçu trop tard',
   failedTitle: 'Échoué',
   testNetwork: 'Réseau de test : pas d’argent réel',
-  hostedBy: 'Page de paiement de {host}',
+  hostedBy: 'Paiements par {host}',
 
   partialHint: '{received} sur {amount} sont arrivés. Veuillez envoyer le reste à la même adresse.',
   checkingHint: 'Cette page était en pause. N’envoyez rien avant qu’elle soit de nouveau à jour.',
@@ -41,44 +41,48 @@ export const fr: Texts = {
   paidHint: 'La boutique est prévenue automatiquement.',
   tooMuchHint:
     '{amount} de plus que le prix sont arrivés. C’est enregistré ; renseignez-vous auprès de la boutique.',
-  expiredHint: 'N’envoyez plus rien à son adresse. Retournez à la boutique et recommencez le paiement.',
+  expiredHint: 'N’envoyez plus rien à son adresse. Recommencez le paiement dans la boutique.',
+  alreadyPaid: 'Si vous avez déjà payé, contactez la boutique en indiquant le numéro de commande.',
   underpaidHint:
-    '{received} sur {amount} sont arrivés. C’est enregistré et rien n’est perdu. Contactez la boutique en indiquant le numéro de commande.',
+    '{received} sur {amount} sont arrivés et enregistrés. Contactez la boutique en indiquant le numéro de commande.',
   lateHint:
-    'Ce que vous avez envoyé est arrivé et enregistré. Rien n’est perdu. Contactez la boutique en indiquant le numéro de commande.',
+    'Ce que vous avez envoyé est arrivé et enregistré. Contactez la boutique en indiquant le numéro de commande.',
   failedHint: 'Contactez la boutique en indiquant le numéro de commande. Ce qui est arrivé est enregistré.',
 
   unmatchedTitle: 'Un paiement est arrivé qui ne compte pas',
+  wrongToken: 'Vous avez envoyé une autre monnaie',
+  wrongChain: 'Vous avez envoyé sur un autre réseau',
   unmatchedToken: '{amount} sont arrivés. Cette commande attend des {symbol}.',
   unmatchedChain: '{amount} sont arrivés sur {chain}. Cette commande attend des {symbol} sur {expected}.',
   unmatchedLate: '{amount} sont arrivés après le délai de paiement.',
   unmatchedShort: '{amount} sont arrivés, moins que le prix.',
   unmatchedAfter: '{amount} sont arrivés alors que la commande était déjà payée.',
   unmatchedFailed: '{amount} sont arrivés. La commande a été refusée.',
-  unmatchedHint:
-    'C’est enregistré et rien n’est perdu. Ne l’envoyez pas une seconde fois : contactez la boutique en indiquant le numéro de commande.',
+  unmatchedHint: 'C’est enregistré. Contactez la boutique en indiquant le numéro de commande.',
   unmatchedMore: 'Et {count} de plus',
-  payAnyway: 'Payer la commande quand même',
+  payInstead: 'Payer plutôt la commande en {symbol} ({amount})',
+  payOnChain: 'Payer plutôt {amount} sur {chain}',
 
   timeLeft: 'Temps restant pour payer',
-  tooLate: 'Trop tard pour ce paiement',
-  tooLateHint:
-    'Un paiement envoyé maintenant risque d’arriver trop tard. Si vous n’avez pas encore payé, recommencez dans la boutique. Si vous avez payé, attendez ici.',
+  tooLate: 'Il est trop tard pour payer',
+  tooLateUnpaid:
+    'Pas encore payé ? Un paiement envoyé maintenant risque d’arriver trop tard. Recommencez dans la boutique.',
+  tooLatePaid: 'Déjà payé ? Attendez ici : cette page surveille l’arrivée de votre paiement.',
+  startAgain: 'Recommencer dans la boutique',
   scanOrSend: 'Scannez avec votre portefeuille, ou envoyez exactement {amount} à cette adresse.',
   amount: 'Montant',
   amountMissing: 'Reste à envoyer',
   network: 'Réseau',
   address: 'Adresse',
-  warning:
-    'Envoyez uniquement des {symbol} sur {chain}. Tout autre envoi, ou la même monnaie sur un autre réseau, peut être perdu.',
+  warning: 'Envoyez uniquement des {symbol} sur {chain} : tout autre envoi peut être perdu.',
   codeOfPayment: 'Code QR du paiement : adresse, montant et réseau',
   codeOfAddress: 'Code QR de l’adresse',
   showCode: 'Afficher le code QR',
   withAmount: 'Avec montant',
   withAmountHint:
-    'Remplit le montant et le réseau. Les plateformes et certains portefeuilles peuvent ne pas le comprendre.',
+    'Ce code contient l’adresse, le montant et le réseau. Les plateformes et certains portefeuilles ne savent pas le lire.',
   addressOnly: 'Adresse seule',
-  addressOnlyHint: 'Tous les portefeuilles et plateformes le lisent. Saisissez le montant à la main.',
+  addressOnlyHint: 'Ce code ne contient que l’adresse. Saisissez {amount} vous-même.',
   chooseCode: 'Contenu du code QR',
   copy: 'Copier',
   copyAmount: 'Copier le montant',
@@ -126,7 +130,7 @@ export const fr: Texts = {
   contactShop: 'Contacter la boutique',
   printReceipt: 'Imprimer le reçu',
 
-  offline: 'Pas de connexion. Nouvel essai en cours ; ce que vous avez payé n’est pas perdu.',
+  offline: 'Pas de connexion. Nouvel essai en cours. Ce qui est arrivé est enregistré.',
   offlineWait: 'Ne payez pas avant le retour de la connexion.',
   language: 'Langue',
   loading: 'Chargement de la demande de paiement',
@@ -136,12 +140,11 @@ export const fr: Texts = {
   notFound: 'Commande introuvable',
   linkNotValid: 'Lien non valide',
   linkNotValidHint:
-    'Ce lien de paiement n’est pas valide. Retournez à la boutique et ouvrez-le de nouveau. Si vous avez déjà payé, indiquez-lui le numéro de commande.',
+    'Ce lien n’ouvre aucun paiement. Ouvrez de nouveau le lien depuis la boutique. Si vous avez déjà payé, contactez la boutique en indiquant le numéro de commande.',
   noPage: 'Page introuvable',
-  noPageHint:
-    'Il n’y a pas de page à cette adresse. Ouvrez de nouveau le lien de paiement depuis la boutique.',
+  noPageHint: 'Il n’y a pas de page à cette adresse. Ouvrez de nouveau le lien depuis la boutique.',
   tooManyRequests: 'Trop de requêtes',
   tooManyRequestsHint: 'Patientez et réessayez dans quelques secondes.',
   notAvailable: 'Indisponible',
-  notAvailableHint: 'Réessayez dans un instant ; ce que vous avez payé n’est pas perdu.',
+  notAvailableHint: 'Réessayez dans un instant. Ce qui est arrivé est enregistré.',
 };

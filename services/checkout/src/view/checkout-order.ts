@@ -83,6 +83,15 @@ export function hasUnmatched({ unmatched = [] }: CheckoutOrder): boolean {
   return unmatched.length > 0;
 }
 
+/** The payer has to ask the shop. */
+const TO_CLARIFY: ReadonlySet<CheckoutState> = new Set(['underpaid', 'late', 'failed']);
+
+/** The page links to the help of the shop next to the text about it. */
+export function asksShop(order: CheckoutOrder, state: CheckoutState): boolean {
+  if (TO_CLARIFY.has(state) || hasUnmatched(order)) return true;
+  return state === 'expired' || (state === 'paid' && paidAmounts(order).tooMuch !== null);
+}
+
 /** The payer has to ask the shop about money that arrived before paying again. */
 export function isQuestioned(order: CheckoutOrder, state: CheckoutState): boolean {
   return isPayable(state) && hasUnmatched(order);

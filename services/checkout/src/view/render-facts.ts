@@ -1,6 +1,8 @@
 import type { Say } from '../texts/create-say.ts';
+import { chainNameOf, tokenStandard } from './chain-names.ts';
 import { confirmationsOf } from './render-confirming.ts';
 import {
+  asksShop,
   contactUrlOf,
   paidAmounts,
   receivedBaseUnits,
@@ -24,8 +26,14 @@ export function renderFacts(order: CheckoutOrder, state: CheckoutState, say: Say
       say('confirmations'),
       state === 'partial' && order.txid !== null && markup`${confirmationsOf(order, say)}`,
     ],
-    ...numberRows(order, say),
+    ...(asksShop(order, state) ? [] : [orderRow(order, say)]),
+    transactionRow(order, say),
   ])}</dl>`;
+}
+
+/** For the payer to give to the shop: below the text that asks for it. */
+export function renderOrderNumber(order: CheckoutOrder, say: Say): Html {
+  return markup`<dl class="facts number">${rowsOf([orderRow(order, say)])}</dl>`;
 }
 
 /** All of a paid order in one list, for printing. */
@@ -43,7 +51,9 @@ export function renderReceipt(
       time !== null &&
         markup`<time datetime="${new Date(time * 1000).toISOString()}">${say.time(time, timeZone)}</time>`,
     ],
-    ...numberRows(order, say),
+    [say('network'), networkOf(order)],
+    orderRow(order, say),
+    transactionRow(order, say),
   ])}</dl>`;
 }
 
@@ -53,11 +63,17 @@ function rowsOf(rows: readonly Row[]): Html[] {
     .map(([name, value]) => markup`<div><dt>${name}</dt><dd>${value}</dd></div>`);
 }
 
-function numberRows(order: CheckoutOrder, say: Say): Row[] {
-  return [
-    [say('order'), markup`<bdi>${order.orderId}</bdi>${copyButton('copyOrder', order.orderId, say)}`],
-    [say('transaction'), order.txid !== null && renderTransaction(order.txid, order.explorerUrl, say)],
-  ];
+function orderRow({ orderId }: CheckoutOrder, say: Say): Row {
+  return [say('order'), markup`<bdi>${orderId}</bdi>${copyButton('copyOrder', orderId, say)}`];
+}
+
+function transactionRow({ txid, explorerUrl }: CheckoutOrder, say: Say): Row {
+  return [say('transaction'), txid !== null && renderTransaction(txid, explorerUrl, say)];
+}
+
+function networkOf(order: CheckoutOrder): Html {
+  const standard = tokenStandard(order);
+  return markup`<bdi dir="ltr">${chainNameOf(order)}</bdi>${standard !== null && markup` <bdi dir="ltr" class="soft whole">${standard}</bdi>`}`;
 }
 
 function moneyOf({ symbol }: CheckoutOrder, amount: string, say: Say): Html {
@@ -90,9 +106,14 @@ export function renderTransaction(txid: string, url: string | null, say: Say): H
   return markup`${hash}${copyButton('copyTransaction', txid, say)}${link}`;
 }
 
-/** The page's last line: whose page it is, and where help is. */
-export function renderFoot(order: CheckoutOrder, { host }: Pick<PageContext, 'host'>, say: Say): Html {
-  const help = contactUrlOf(order);
+/** The page's last line: whose page it is, and where help is, unless the page links to it above. */
+export function renderFoot(
+  order: CheckoutOrder,
+  state: CheckoutState,
+  { host }: Pick<PageContext, 'host'>,
+  say: Say,
+): Html {
+  const help = asksShop(order, state) ? null : contactUrlOf(order);
   return markup`<p class="foot">
     ${host !== null && markup`<span>${say('hostedBy', { host })}</span>`}
     ${help !== null && markup`<a class="help" href="${help}" rel="noreferrer noopener">${say('contactShop')}</a>`}

@@ -120,34 +120,56 @@ describe('amounts', () => {
 describe('unmatched payments', () => {
   test('a wrong token is shown with what was expected and what to do', () => {
     const text = textOf(draw({ unmatched: [anUnmatched()], merchant: A_MERCHANT }));
-    expect(text).toContain('49.90 USDC has arrived. This order expects USDT.');
+    expect(text).toContain('You sent a different coin 49.90 USDC has arrived. This order expects USDT.');
     expect(text).toMatch(
-      /recorded and not lost.*contact the shop and give the order number\. Contact the shop/,
+      /It is recorded\. Please contact the shop and give the order number\. Order order-1 Copy Contact the shop Pay the order in USDT instead \(250\.00.USDT\) Back to the shop/,
     );
   });
 
   test.each([
     [{ status: 'EXPIRED' }, 'This payment request has expired'],
-    [{ expiredTime: NOW + 9 }, 'Too late for this payment'],
+    [{ expiredTime: NOW + 9 }, 'Too late to pay now'],
   ] as const)('leads the payer of %j to the shop, and does not ask to start again', (fields, heading) => {
     const order = { ...fields, merchant: A_MERCHANT };
-    expect(textOf(draw(order))).toContain('start');
+    expect(textOf(draw(order))).toContain('Start again');
     const html = draw({ ...order, unmatched: [anUnmatched()] });
     const text = textOf(html);
-    expect(text).toContain(`${heading} A payment has arrived that does not count 49.90 USDC has arrived.`);
-    expect(text).not.toMatch(/ start|wait here/);
+    expect(text).toContain(`${heading} You sent a different coin 49.90 USDC has arrived.`);
+    expect(text).not.toMatch(/ start|Start|wait here|already paid/);
     expect(html).toMatch(
       /<a class="button" href="https:\/\/acme.example\/help"[^>]*>Contact the shop<.*<a class="button plain"[^>]*>Back/s,
     );
   });
 
-  test.each(['SUCCESS', 'FAILED', 'EXPIRED', 'PENDING_CONFIRMATION'] as const)(
-    'has one link to the help of a shop with the status %s, and the one in the foot',
+  test.each(['INIT', 'SUCCESS', 'FAILED', 'EXPIRED', 'PENDING_CONFIRMATION'] as const)(
+    'has one link to the help of the shop, and one order number, with the status %s',
     (status) => {
-      const html = draw({ status, merchant: A_MERCHANT, unmatched: [anUnmatched()] });
-      expect(html.match(/href="https:\/\/acme.example\/help"/g)).toHaveLength(2);
+      for (const unmatched of [[], [anUnmatched()]]) {
+        const html = draw({ status, merchant: A_MERCHANT, unmatched });
+        expect(html.match(/href="https:\/\/acme.example\/help"/g)).toHaveLength(1);
+        expect(html.match(/data-copy="order-1"/g)).toHaveLength(1);
+      }
     },
   );
+
+  test.each([
+    [['WRONG_TOKEN'], 'You sent a different coin', 'Pay the order in USDT instead (250.00 USDT)'],
+    [['WRONG_CHAIN'], 'You sent it on a different network', 'Pay 250.00 USDT on Ethereum Sepolia instead'],
+    [
+      ['WRONG_TOKEN', 'WRONG_CHAIN'],
+      'A payment has arrived that does not count',
+      'Pay 250.00 USDT on Ethereum Sepolia instead',
+    ],
+  ] as const)('names after %j what differs', (reasons, heading, link) => {
+    const text = textOf(draw({ unmatched: reasons.map((reason) => anUnmatched({ reason })) }));
+    expect(text).toContain(link);
+    expect(text).toContain(heading);
+  });
+
+  test('asks for the amount that is still due', () => {
+    const order = { status: 'PENDING', receivedAmount: '40.00', unmatched: [anUnmatched()] } as const;
+    expect(textOf(draw(order))).toContain('Pay the order in USDT instead (210.00 USDT)');
+  });
 
   test.each([{}, { status: 'PENDING', receivedAmount: '40.00' }] as const)(
     'folds the means to pay of %j away, and leads to the shop first',
@@ -156,21 +178,23 @@ describe('unmatched payments', () => {
       const order = { ...fields, unmatched: [anUnmatched()], merchant: A_MERCHANT };
       const pageUrl = 'https://pay.example/checkout?orderId=a&sign=b';
       const html = draw(order, { wallets, pageUrl });
-      expect(html).toContain('<h2>A payment has arrived that does not count</h2>');
+      expect(html).toContain('<h2>You sent a different coin</h2>');
       expect(html).toContain('<h1>Payment to Acme Cloud</h1>');
       expect(html).toMatch(/<a class="button" href="https:\/\/acme.example\/help"[^>]*>Contact the shop/);
-      expect(html).toMatch(/href="\?orderId=a&amp;sign=b&amp;open=anyway"[^>]*>Pay the order anyway</);
+      expect(html).toMatch(
+        /href="\?orderId=a&amp;sign=b&amp;open=anyway"[^>]*>Pay the order in USDT instead/,
+      );
       expect(html).not.toMatch(/data-wallet|role="timer"|role="img"|data-copy="0x7/);
       const opened = draw(order, { wallets, pageUrl, opened: new Set(['anyway']) });
       expect(opened).toMatch(/role="timer".*data-wallet="a".*role="img".*data-copy="0x7/s);
-      expect(opened).not.toContain('Pay the order anyway');
+      expect(opened).not.toContain('Pay the order in USDT');
     },
   );
 
   test('leads to the shop where it has no contact', () => {
     const merchant = { ...A_MERCHANT, supportUrl: null, supportEmail: null };
     const html = draw({ unmatched: [anUnmatched()], merchant });
-    expect(html).toMatch(/<a class="button" href="https:\/\/acme.example"[^>]*>Back to the shop/);
+    expect(html).toMatch(/<a class="quiet" href="https:\/\/acme.example"[^>]*>Back to the shop/);
   });
 
   test.each(['SUCCESS', 'INIT'] as const)('shows a few of many (%s), and how many more', (status) => {
@@ -206,7 +230,8 @@ describe('unmatched payments', () => {
 
 describe('the end of an order', () => {
   test.each([
-    [{ status: 'EXPIRED' }, ['Back to the shop']],
+    [{ status: 'EXPIRED' }, ['Start again in the shop', 'Contact the shop']],
+    [{ expiredTime: NOW + 9 }, ['Start again in the shop']],
     [
       { status: 'EXPIRED', reason: 'Underpaid', actualAmount: '1.00' },
       ['Contact the shop', 'Back to the shop'],
@@ -220,6 +245,22 @@ describe('the end of an order', () => {
     const html = draw({ ...fields, merchant: A_MERCHANT });
     expect([...html.matchAll(/<a class="button[^>]*>([^<]+)</g)].map((match) => match[1])).toEqual(texts);
     expect(html).toContain('data-copy="order-1"');
+  });
+
+  test('an expired order without a payment says what to do after a payment', () => {
+    const merchant = { ...A_MERCHANT, supportUrl: null, supportEmail: null };
+    const text = textOf(draw({ status: 'EXPIRED', merchant }));
+    expect(text).toContain(
+      'If you have already paid, contact the shop and give the order number. Order order-1 Copy',
+    );
+    expect(text).not.toContain('Contact the shop');
+    expect(textOf(draw({ status: 'EXPIRED', txid: '0x1' }))).not.toContain('already paid');
+  });
+
+  test('a payment that would arrive too late has two cases', () => {
+    expect(draw({ expiredTime: NOW + 9 })).toMatch(
+      /<h2>Too late to pay now<\/h2><p class="advice">Not paid yet\? .*start again in the shop\.<\/p><p class="advice">Already paid\? Please wait here: this page is watching/,
+    );
   });
 
   test('copies the whole transaction number', () => {

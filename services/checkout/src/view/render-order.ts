@@ -1,6 +1,7 @@
 import type { Say } from '../texts/create-say.ts';
 import type { TextName } from '../texts/en.ts';
 import {
+  asksShop,
   contactUrlOf,
   hasUnmatched,
   isOpen,
@@ -16,17 +17,16 @@ import { markup, type Html } from './html.ts';
 import { ring, seal } from './icons.ts';
 import { stateShown, type PageContext } from './page-context.ts';
 import { confirmingRing, renderConfirming } from './render-confirming.ts';
-import { renderFacts, renderFoot, renderReceipt } from './render-facts.ts';
+import { renderFacts, renderFoot, renderOrderNumber, renderReceipt } from './render-facts.ts';
 import { heldAdvice, renderHeld } from './render-held.ts';
 import { renderClock, renderPayment } from './render-payment.ts';
 import { renderSummary } from './render-summary.ts';
-import { renderUnmatched, renderUnmatchedList } from './render-unmatched.ts';
+import { payInstead, renderQuestion, renderUnmatched, unmatchedTitle } from './render-unmatched.ts';
 import { renderWallets } from './render-wallets.ts';
 
 const ADVICE: Readonly<Partial<Record<CheckoutState, TextName>>> = {
   partial: 'partialHint',
   checking: 'checkingHint',
-  tooLate: 'tooLateHint',
   timeOver: 'timeOverHint',
   reorganised: 'reorganisedHint',
   confirming: 'confirmingHint',
@@ -37,10 +37,8 @@ const ADVICE: Readonly<Partial<Record<CheckoutState, TextName>>> = {
   failed: 'failedHint',
 };
 
-/** The payer has to ask the shop. */
-const TO_CLARIFY: ReadonlySet<CheckoutState> = new Set(['underpaid', 'late', 'failed']);
-/** Their advice to start again does not fit money that has arrived: see `renderUnmatched`. */
-const FOR_UNPAID: ReadonlySet<CheckoutState> = new Set(['expired', 'tooLate']);
+/** Their advice does not fit money that has arrived: see `renderUnmatched`. */
+const START_AGAIN: ReadonlySet<CheckoutState> = new Set(['expired', 'tooLate']);
 /** The outcome comes by itself. */
 const TURNING: ReadonlySet<CheckoutState> = new Set(['checking', 'reorganised', 'sent', 'overdue']);
 /** The page expects something else of the payer than to leave. */
@@ -59,6 +57,7 @@ export function renderOrder(order: CheckoutOrder, around: PageContext, say: Say)
   const state = stateShown(order, around);
   const questioned = isQuestioned(order, state);
   const payable = isPayable(state) && !questioned;
+  const unpaid = isUnpaid(order, state);
   return markup`<main
     data-open="${String(isOpen(order))}"
     data-status="${order.status}"
@@ -70,42 +69,54 @@ export function renderOrder(order: CheckoutOrder, around: PageContext, say: Say)
     <section class="step">
       <div class="status"><div role="status"><h2>${headingOf(order, state, say)}</h2>${!questioned && advice(order, state, around, say)}</div>${payable ? renderClock(order, around.nowSeconds, say) : !questioned && sign(order, state)}</div>
       <p class="offline" role="status">${around.offline && offlineText(state, say)}</p>
-      ${questioned ? question(order, around, say) : arrivals(order, state, say)}
+      <div class="arrivals" role="status">${questioned ? renderQuestion(order, say) : renderUnmatched(order, state, say)}</div>
       ${payable && renderPayment(order, around, say)}
       ${around.held?.state === state && renderHeld(order, around.held, say)}
       ${state === 'confirming' && renderConfirming(order, say)}
       ${state === 'paid' && renderReceipt(order, around, say)}
-      ${!questioned && nextSteps(order, state, say)}
+      ${state !== 'paid' && !unpaid && asksShop(order, state) && renderOrderNumber(order, say)}
+      ${questioned ? question(order, around, say) : nextSteps(order, state, say)}
+      ${unpaid && state === 'expired' && alreadyPaid(order, say)}
     </section>
     ${state === 'paid' ? markup`<div class="facts"></div>` : renderFacts(order, state, say)}
-    ${renderFoot(order, around, say)}
+    ${renderFoot(order, state, around, say)}
   </main>`;
 }
 
-export function headingOf(order: CheckoutOrder, state: CheckoutState, say: Say): string {
-  return say(isQuestioned(order, state) ? 'unmatchedTitle' : state);
+function isUnpaid(order: CheckoutOrder, state: CheckoutState): boolean {
+  return START_AGAIN.has(state) && !hasUnmatched(order);
 }
 
-function arrivals(order: CheckoutOrder, state: CheckoutState, say: Say): Html {
-  return markup`<div class="arrivals" role="status">${renderUnmatched(order, state, say)}</div>`;
+export function headingOf(order: CheckoutOrder, state: CheckoutState, say: Say): string {
+  return isQuestioned(order, state) ? unmatchedTitle(order, say) : say(state);
 }
 
 /** Money arrived that does not count. The means to pay are folded away. */
 function question(order: CheckoutOrder, around: PageContext, say: Say): Html {
   const [contact, shop] = [contactUrlOf(order), shopUrlOf(order)];
-  return markup`<div class="question">
-    <div role="status">${renderUnmatchedList(order, say)}</div>
+  const opened = around.opened.has('anyway');
+  return markup`<div class="next">
     ${contact !== null && linkTo(contact, say('contactShop'), 'button')}
-    ${shop !== null && linkTo(shop, say('backToShop'), contact === null ? 'button' : 'quiet')}
-    ${
-      around.opened.has('anyway')
-        ? markup`<div class="anyway" id="anyway" tabindex="-1">
+    ${!opened && linkToOpen('anyway', around.pageUrl, 'button plain', payInstead(order, say))}
+    ${shop !== null && linkTo(shop, say('backToShop'), 'quiet')}
+  </div>
+  ${
+    opened &&
+    markup`<div class="anyway" id="anyway" tabindex="-1">
       ${renderClock(order, around.nowSeconds, say)}
       ${renderWallets(order, around, say)}
       ${renderPayment(order, around, say)}
     </div>`
-        : linkToOpen('anyway', around.pageUrl, 'quiet', say('payAnyway'))
-    }
+  }`;
+}
+
+/** For the payer of an expired order whose payment has not been seen. */
+function alreadyPaid(order: CheckoutOrder, say: Say): Html {
+  const contact = contactUrlOf(order);
+  return markup`<div class="paid-already">
+    <p class="advice">${say('alreadyPaid')}</p>
+    ${renderOrderNumber(order, say)}
+    ${contact !== null && linkTo(contact, say('contactShop'), 'button plain')}
   </div>`;
 }
 
@@ -123,8 +134,11 @@ function sign(order: CheckoutOrder, state: CheckoutState): Html {
 
 function advice(order: CheckoutOrder, state: CheckoutState, { held }: PageContext, say: Say): Html | null {
   if (held?.state === state) return markup`<p class="advice">${heldAdvice(held, say)}</p>`;
+  if (START_AGAIN.has(state) && !isUnpaid(order, state)) return null;
+  if (state === 'tooLate')
+    return markup`<p class="advice">${say('tooLateUnpaid')}</p><p class="advice">${say('tooLatePaid')}</p>`;
   const name = ADVICE[state];
-  if (name === undefined || (FOR_UNPAID.has(state) && hasUnmatched(order))) return null;
+  if (name === undefined) return null;
   const { received, tooMuch } = paidAmounts(order);
   const { symbol } = order;
   const values = { received: say.money(received, symbol), amount: say.money(order.amount, symbol) };
@@ -136,11 +150,11 @@ function advice(order: CheckoutOrder, state: CheckoutState, { held }: PageContex
 /** Links to the shop and its help. While the order is payable, paying is the next step. */
 function nextSteps(order: CheckoutOrder, state: CheckoutState, say: Say): Html | null {
   const [shop, contact] = [shopUrlOf(order), contactUrlOf(order)];
-  const asks =
-    TO_CLARIFY.has(state) || hasUnmatched(order) || (state === 'paid' && paidAmounts(order).tooMuch !== null);
+  const unpaid = isUnpaid(order, state);
+  const asks = !unpaid && asksShop(order, state);
   const links = [
     ...(asks && contact !== null ? [[contact, say('contactShop')] as const] : []),
-    ...(shop !== null ? [[shop, say('backToShop')] as const] : []),
+    ...(shop !== null ? [[shop, say(unpaid ? 'startAgain' : 'backToShop')] as const] : []),
   ];
   const prints = state === 'paid';
   if (links.length === 0 && !prints) return null;

@@ -69,9 +69,11 @@ function codes(order: CheckoutOrder, { asking, opened, pageUrl }: PageContext, s
   const plain = () => qrCode(order.address, say('codeOfAddress'), order.chain);
   const show =
     !opened.has('code') && linkToOpen('code', pageUrl, 'show-code', markup`${ICONS.code}${say('showCode')}`);
+  const amount = say.money(dueAmount(order).text, order.symbol);
+  const plainHint = say('addressOnlyHint', { amount });
   const attributes = markup` id="code" tabindex="-1"${asking !== null && markup` data-dimmed`}`;
   if (uri === null) {
-    return markup`<div class="codes"${attributes}>${show}<div class="code qr">${plain()}</div><p class="soft hint">${say('addressOnlyHint')}</p></div>`;
+    return markup`<div class="codes"${attributes}>${show}<div class="code qr">${plain()}</div><p class="soft hint">${plainHint}</p></div>`;
   }
   return markup`<fieldset class="codes"${attributes}>
     <legend class="unseen">${say('chooseCode')}</legend>
@@ -82,7 +84,7 @@ function codes(order: CheckoutOrder, { asking, opened, pageUrl }: PageContext, s
     </div>
     <div class="code bare">${plain()}</div>
     <div class="code qr">${qrCode(uri, say('codeOfPayment'), order.chain)}</div>
-    <p class="soft hint bare">${say('addressOnlyHint')}</p>
+    <p class="soft hint bare">${plainHint}</p>
     <p class="soft hint qr">${say('withAmountHint')}</p>
   </fieldset>`;
 }

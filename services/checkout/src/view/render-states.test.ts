@@ -116,6 +116,7 @@ describe('a paid order', () => {
     expect([...receipt.matchAll(/<dt>(.*?)<\/dt>/g)].map((match) => match[1])).toEqual([
       'Amount',
       'Date and time',
+      'Network',
       'Order',
       'Transaction',
     ]);
@@ -123,6 +124,9 @@ describe('a paid order', () => {
       '<time datetime="2027-01-15T08:00:00.000Z">January 15, 2027 at 08:00 UTC</time>',
     );
     expect(receipt).toContain('href="https://x.example/1"');
+    expect(receipt).toContain(
+      '<bdi dir="ltr">Ethereum Sepolia</bdi> <bdi dir="ltr" class="soft whole">ERC-20',
+    );
     expect(draw(paid)).not.toContain('<time');
   });
 
@@ -138,7 +142,7 @@ test('copies by a word, which the full name of the button contains', () => {
   for (const language of LANGUAGE_VALUES) {
     const texts = ALL_TEXTS[language];
     const html = draw({}, {}, createSay(language, texts));
-    expect(html).toContain(`</svg>${texts.copy}</span>`);
+    expect(html).toContain(`</svg>${texts.copy}</button>`);
     for (const name of ['copyAmount', 'copyAddress', 'copyOrder', 'copyTransaction'] as const) {
       expect(texts[name].toLocaleLowerCase(language)).toContain(texts.copy.toLocaleLowerCase(language));
     }
@@ -149,6 +153,8 @@ test('labels the remaining time and says what to scan or send', () => {
   const html = draw({ amount: '1234.50' });
   expect(html).toMatch(/<span class="label">Time left to pay<\/span><span role="timer"/);
   expect(html).toContain('Scan with your wallet, or send exactly 1,234.50\u00a0USDT to this address.');
+  expect(html).toContain('This code holds only the address. Type 1,234.50\u00a0USDT yourself.');
+  expect(html).toContain('This code holds address, amount and network.');
 });
 
 test('keeps folds open by the address of the page, for reloads without scripts', () => {

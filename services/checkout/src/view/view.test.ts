@@ -91,7 +91,7 @@ describe('renderOrder', () => {
 
   test.each(CHAIN_VALUES)("names %s only as the gateway's networks file does", (chain) => {
     const html = draw({ chain, chainName: 'Network One' });
-    expect(html).toContain(`Send only ${tokenName(anOrder({ chain }))} on Network One.`);
+    expect(html).toContain(`Send only ${tokenName(anOrder({ chain }))} on Network One: `);
     expect(html).toContain('<bdi dir="ltr">Network One</bdi>');
     expect(html).not.toMatch(/Sepolia|testnet|BNB|Polygon|Avalanche/);
     expect(html.match(/<svg viewBox="0 0 \d+ \d+" role="img"/g)).toHaveLength(
@@ -139,9 +139,9 @@ describe('renderOrder', () => {
     expect(before).toMatch(/data-wallet/);
     expect(before).not.toContain('may arrive too late');
     const short = draw({ chain, expiredTime: NOW + seconds - 1, merchant: A_MERCHANT }, { wallets });
-    expect(short).toMatch(/<h2>Too late for this payment<\/h2>.*may arrive too late/s);
+    expect(short).toMatch(/<h2>Too late to pay now<\/h2>.*may arrive too late/s);
     expect(short.match(/class="button/g)).toHaveLength(1);
-    expect(short).toMatch(/<a class="button" href="https:\/\/acme.example"[^>]*>Back to the shop/);
+    expect(short).toMatch(/<a class="button" href="https:\/\/acme.example"[^>]*>Start again in the shop/);
     expect(short).not.toMatch(MEANS);
   });
 
