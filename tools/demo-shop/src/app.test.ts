@@ -67,6 +67,21 @@ it('reads a form without a body as an empty form', async () => {
   expect(failures).toEqual([]);
 });
 
+it('answers a forwarding address as /docs says', async () => {
+  const forward = (target: string) =>
+    send('/callbacks/forward', `url=${target}`, 'application/x-www-form-urlencoded');
+  for (const target of ['http://127.0.0.1:4000/', '']) {
+    const answer = await forward(target);
+    expect([answer.status, await answer.text()]).toEqual([303, 'See Other. Redirecting to /callbacks']);
+  }
+  const refused = await forward('https://shop.example/');
+  expect([refused.status, await refused.json()]).toMatchObject([400, { error: expect.any(String) }]);
+});
+
+it('gives the webhook secret as text, for a shell', async () => {
+  expect(await (await fetch(`${url}/devnet/webhook-secret`)).text()).toBe('the-secret');
+});
+
 it('shows its keys only under a name of this machine', async () => {
   const read = (host: string) =>
     new Promise<number | undefined>((resolve, reject) => {

@@ -223,6 +223,9 @@ const paths = {
   },
 };
 
+export const WEBHOOK_SIGNATURE =
+  '`webhook-signature` is `v1,` and the base64 of HMAC-SHA256 over `webhook-id + "." + webhook-timestamp + "." + body`, with the webhook secret as key. While the secret is being changed, it has two signatures with a space between them: of the current secret and of the next. Accept the callback if one of them is right.';
+
 const callbackHeader = (name: string, description: string) => parameter(name, 'header', true, description);
 
 const webhook = (operationId: string, summary: string, description: string, schema: JsonSchema) => ({
@@ -234,10 +237,7 @@ const webhook = (operationId: string, summary: string, description: string, sche
     parameters: [
       callbackHeader('webhook-id', 'The `nonce` of the body.'),
       callbackHeader('webhook-timestamp', 'The `timestamp` of the body.'),
-      callbackHeader(
-        'webhook-signature',
-        '`v1,` and the base64 of HMAC-SHA256 with the webhook secret as key over `webhook-id + "." + webhook-timestamp + "." + body`. Several signatures, separated by spaces, while the secret is being changed.',
-      ),
+      callbackHeader('webhook-signature', WEBHOOK_SIGNATURE),
       callbackHeader('X-Signature', 'The `sign` of the body.'),
       callbackHeader('X-Timestamp', 'The `timestamp` of the body.'),
     ],
@@ -254,7 +254,7 @@ const webhooks = {
   orderCallback: webhook(
     'orderCallback',
     'An order has changed',
-    'Posted to the callback URL of the merchant. Store it and answer 2xx within 10 s; any other answer is retried for two days. Callbacks are delivered at least once, and those of one order in sequence. Verify a signature before you use the content: `webhook-signature` is Standard Webhooks 1.0.0 over id, time and the whole body; `sign` covers only `data`. Reject callbacks older than five minutes.',
+    'Posted to the callback URL of the merchant. Store it and answer 2xx within 10 s; any other answer is retried for two days. Callbacks are delivered at least once, and those of one order in sequence. Verify `webhook-signature` (Standard Webhooks 1.0.0) before you use the content. `sign` covers only `data`; it is for clients of the older format. Reject callbacks older than five minutes.',
     ref('OrderCallback'),
   ),
   unmatchedCallback: webhook(

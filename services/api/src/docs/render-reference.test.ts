@@ -87,6 +87,32 @@ it('fills in the base URL, and a token only from the local profile', () => {
   expect(local).toContain(escapeHtml("TOKEN='the<token'"));
   expect(local).toContain('curl -s http://localhost:3011/devnet/pay');
   expect(local).toContain(escapeHtml('"symbol":"USDC","chain":"BSC_TEST"'));
+  const secret = escapeHtml('WEBHOOK_SECRET="$(curl -s http://localhost:3011/devnet/webhook-secret)" node');
+  expect(local).toContain(secret);
+  expect(html).toContain(escapeHtml("WEBHOOK_SECRET='YOUR-SECRET' node"));
+});
+
+it('leads to a receiver before the payment, and says how to stop the copies', () => {
+  const local = { token: 't', shopUrl: 'http://localhost:3011' };
+  const page = renderReference({ gatewayUrl: 'http://localhost:3010', asset: ASSET, local });
+  const steps = [...page.matchAll(/<h3>(\d)\. (.*?)<\/h3>/g)].map(([, at, name]) => `${at} ${name}`);
+  expect(steps).toEqual([
+    '1 Know your merchant',
+    '2 Listen for callbacks',
+    '3 Ask for an order',
+    '4 Pay it',
+    '5 See that it is paid',
+  ]);
+  const stop =
+    'aria-label="Stop forwarding"><code>curl -s http://localhost:3011/callbacks/forward -d url=</code>';
+  expect(page).toContain(stop);
+  expect(page).toContain('<code>opentill-copy: 1</code>');
+});
+
+it('describes the signature of callbacks in the same words everywhere', () => {
+  const signed = escapeHtml('webhook-id + "." + webhook-timestamp + "." + body');
+  const callbacks = Object.keys(OPENAPI_DOCUMENT.webhooks).length;
+  expect(html.split(signed)).toHaveLength(callbacks + 2);
 });
 
 it('shows an example of each GET', () => {

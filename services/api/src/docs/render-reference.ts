@@ -63,7 +63,7 @@ export function renderReference(
 <main id="top"><h1>${title}</h1><p>${prose(info.description)}</p>
 ${renderStart(facts)}
 ${renderSigning(facts)}
-${renderVerify()}
+${renderVerify(facts)}
 ${renderStates()}
 ${renderLimits()}
 ${renderErrors(

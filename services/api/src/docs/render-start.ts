@@ -1,3 +1,4 @@
+import { WEBHOOK_SIGNATURE } from '@opentill/contracts/http/openapi';
 import { escapeHtml } from '../routes/escape-html.ts';
 import type { DocsFacts } from './docs-facts.ts';
 import { GUIDES } from './guides.ts';
@@ -22,6 +23,13 @@ curl -s "$GATEWAY/v1/order/createCollection" -H 'content-type: application/json'
 const STATUS_COMMAND = `${SIGN_ORDER_ID}
 curl -s "$GATEWAY/v1/order/status/$ORDER?sign=$SIGN"`;
 
+/** The demo shop verifies callbacks with it. The api does not know it. */
+function secretOf({ local }: Pick<DocsFacts, 'local'>): string {
+  return local?.shopUrl === undefined
+    ? "'YOUR-SECRET'"
+    : `"$(curl -s ${local.shopUrl}/devnet/webhook-secret)"`;
+}
+
 /** Five steps to the first verified callback. */
 export function renderStart(facts: DocsFacts): string {
   const { gatewayUrl, asset, local } = facts;
@@ -31,19 +39,19 @@ export function renderStart(facts: DocsFacts): string {
   return `<section id="start"><h2>The first payment</h2>
 <h3>1. Know your merchant</h3>${renderMerchant(facts, base)}
 ${listing('Your base URL, token and order id', set)}
-<h3>2. Ask for an order</h3><p>${prose('The signature is over `data`, exactly as sent. The same `orderId` with the same values returns the same order, so a request may be repeated.')}</p>
+<h3>2. Listen for callbacks</h3>${renderReceive(facts)}
+<h3>3. Ask for an order</h3><p>${prose('The signature is over `data`, exactly as sent. The same `orderId` with the same values returns the same order, so a request may be repeated.')}</p>
 ${listing('Create an order', createCommand(asset))}
 <p>${prose('The answer has the deposit `address`, which belongs to this order only, and `paymentUrl`, the payment page for your customer.')}</p>
-<h3>3. Pay it</h3>${renderPay(facts)}
-<h3>4. Ask for its status</h3><p>${prose('The signature of a GET is over the order id.')}</p>${listing('Get the status of the order', STATUS_COMMAND)}
-<h3>5. Receive the callback</h3>${renderReceive(facts)}</section>`;
+<h3>4. Pay it</h3>${renderPay(facts)}
+<h3>5. See that it is paid</h3><p>${prose('Your receiver prints `ORDER_SUCCESS` and the order id when the payment has its confirmations. Only `ORDER_SUCCESS` means paid. You can also ask for the status; the signature of a GET is over the order id.')}</p>${listing('Get the status of the order', STATUS_COMMAND)}</section>`;
 }
 
 function renderMerchant({ local, openAt }: DocsFacts, base: string): string {
   const rows = [
     ['Base URL', `<code>${escapeHtml(base)}</code>`],
     ['Token', 'signs your requests. It is never sent; keep it on your server'],
-    ['Webhook secret', 'verifies the callbacks'],
+    ['Webhook secret', 'verifies the callbacks. It is shared by the gateway and your server only'],
     ['Callback URL', 'where the gateway posts what happens to your orders'],
   ];
   const origin =
@@ -74,14 +82,19 @@ ${listing('Pay the order on the local chain', `curl -s ${shopUrl}/devnet/pay -H 
 function renderReceive({ local }: DocsFacts): string {
   const shopUrl = local?.shopUrl;
   const own =
-    'Save one of [the receivers](#verify), start it, and let the gateway post to it. It prints `ORDER_SUCCESS` and the order id when the payment has its confirmations. Only `ORDER_SUCCESS` means paid.';
+    'In a second terminal, save one of [the receivers](#verify) and run it with the command that is above it. It prints each callback that it has verified.';
   const text = prose(own).replace(/\[([^\]]+)\]\((#\w+)\)/, '<a href="$2">$1</a>');
   if (shopUrl === undefined)
     return `<p>${text} ${prose('The operator sets the URL with `opentill merchant set my-shop --callback-url https://shop.example.com/callbacks`.')}</p>`;
   const shop = escapeHtml(shopUrl);
-  return `<p>${text} The merchant <code>default</code> has its callbacks sent to the demo shop, which shows them on <a href="${shop}/callbacks">a page</a> and can forward them, unchanged, to your program:</p>
-${listing('Forward callbacks to your program', `curl -s ${shopUrl}/callbacks/forward -d url=http://127.0.0.1:4000/`)}
-<p>Then set <code>ORDER</code> to another id, and repeat steps 2 and 3. <a href="${shop}/devnet">The devnet page</a> shows the webhook secret, and so does <code>${shop}/devnet.json</code>. ${prose('`npm run -s opentill -- merchant set default --callback-url http://127.0.0.1:4000/`, run in the checkout, directs the callbacks to your program without the shop.')}</p>`;
+  const forward = `curl -s ${shopUrl}/callbacks/forward -d url=`;
+  return `<p>${text} The gateway posts the callbacks of the merchant <code>default</code> to the demo shop, which shows them on <a href="${shop}/callbacks">a page</a>. The shop can forward a copy to your program:</p>
+${listing('Forward callbacks to your program', `${forward}http://127.0.0.1:4000/`)}
+<p>${prose('It answers 303 and prints `See Other. Redirecting to /callbacks`. A URL that is not `http` on this machine is answered 400, with the reason. An empty URL stops forwarding:')}</p>
+${listing('Stop forwarding', forward)}
+<ul><li>${prose('A copy is sent once, without retries. If your program missed it, set `ORDER` to another id and repeat steps 3 and 4.')}</li>
+<li>${prose('A copy has the unchanged body and signatures. The header `opentill-copy: 1` marks it; that header is not signed.')}</li>
+<li>${prose('`npm run -s opentill -- merchant set default --callback-url http://127.0.0.1:4000/`, run in the folder of the repository, sends the callbacks to your program without the shop. The gateway retries those.')}</li></ul>`;
 }
 
 export function renderSigning({ asset }: DocsFacts): string {
@@ -91,13 +104,16 @@ export function renderSigning({ asset }: DocsFacts): string {
 }
 
 /** Complete receivers in five languages. */
-export function renderVerify(): string {
+export function renderVerify(facts: Pick<DocsFacts, 'local'>): string {
+  const secret = secretOf(facts);
   const panels = RECEIVERS.map(({ language, file, command, code }) => ({
     label: language,
-    html: `<p>Save it as <code>${file}</code> and run it with your webhook secret:</p>${listing(`Run the receiver in ${language}`, `WEBHOOK_SECRET='YOUR-SECRET' ${command}`)}${listing(`Receiver in ${language}`, code)}`,
+    html: `<p>Save it as <code>${file}</code> and run it with the webhook secret:</p>${listing(`Run the receiver in ${language}`, `WEBHOOK_SECRET=${secret} ${command}`)}${listing(`Receiver in ${language}`, code)}`,
   }));
   return `<section id="verify"><h2>Verify callbacks</h2><p>${prose(
-    '`webhook-signature` is `v1,` and the base64 of HMAC-SHA256 over `webhook-id + "." + webhook-timestamp + "." + body`, with the webhook secret as key. Use the raw body, before any JSON parser. Each program below is complete, uses only the standard library, and listens on port 4000.',
+    'A callback has two signatures. Verify the header `webhook-signature`: it covers id, time and body. `sign` in the body, and the equal header `X-Signature`, cover only `data`; they are for clients of the older format.',
+  )}</p><p>${prose(WEBHOOK_SIGNATURE)} ${prose('Use the raw body, before any JSON parser.')}</p><p>${prose(
+    'Each program below is complete, uses only the standard library, and listens on port 4000.',
   )}</p>${tabs('receiver', 'Language', panels)}</section>`;
 }
 

@@ -20,7 +20,7 @@ const SAMPLES: Readonly<Record<string, unknown>> = {
   address: '0x5546708f56d6442397aD37F2B4aeD773B4E5d4AD',
   from: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
   to: '0x5546708f56d6442397aD37F2B4aeD773B4E5d4AD',
-  contractAddress: '0xe7f1725E7734CE288F8367e1Bb143E90bb3F0512',
+  contractAddress: '0x5FbDB2315678afecb367f032d93F642f64180aa3',
   decimals: 6,
   txid: '0x224b6cfb1b9a9f2c7a6f0c7a51d5a0fd1a3b6d1a1c6f0f27e2b7c1f2bd836c41',
   explorerUrl: null,

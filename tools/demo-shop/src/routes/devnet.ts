@@ -17,6 +17,8 @@ export function addDevnet(app: Express, deps: DevnetRoutesDeps): void {
     res.type('html').send(devnetPage(wallet.describe(), { shopUrl, webhookSecret }));
   });
   app.get('/devnet.json', (_req, res) => void res.json({ webhookSecret, networks: wallet.describe() }));
+  // For the commands of the gateway's /docs, which does not know the secret.
+  app.get('/devnet/webhook-secret', (_req, res) => void res.type('text').send(webhookSecret));
   app.post('/devnet/pay', express.json({ limit: BODY_LIMIT }), async (req, res) => {
     const body = (req.body ?? {}) as Record<string, unknown>;
     if (typeof body['orderId'] === 'string') return void res.json({ txid: await payOrder(body['orderId']) });
