@@ -50,7 +50,7 @@ export const PICTURES: Readonly<Record<string, string>> = {
   ),
 };
 
-/** A pine on a pebble: the drawing that deploy/local gives the demo merchant. */
+/** A pine on a pebble. deploy/local also gives it to the demo merchant, for the checkout page. */
 export const LOGO = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64">
 <rect width="64" height="64" rx="14" fill="#1f6b50"/>
 <ellipse cx="32" cy="48" rx="22" ry="9" fill="#cfd8d3"/>
