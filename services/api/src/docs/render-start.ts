@@ -88,7 +88,7 @@ function renderReceive({ local }: DocsFacts): string {
     return `<p>${text} ${prose('The operator sets the URL with `opentill merchant set my-shop --callback-url https://shop.example.com/callbacks`.')}</p>`;
   const shop = escapeHtml(shopUrl);
   const forward = `curl -s ${shopUrl}/callbacks/forward -d url=`;
-  return `<p>${text} The gateway posts the callbacks of the merchant <code>default</code> to the demo shop, which shows them on <a href="${shop}/callbacks">a page</a>. The shop can forward a copy to your program:</p>
+  return `<p>${text} The command has the webhook secret of the merchant <code>default</code> filled in. The gateway posts the callbacks of that merchant to the demo shop, which shows them on <a href="${shop}/callbacks">a page</a>. The shop can forward a copy to your program:</p>
 ${listing('Forward callbacks to your program', `${forward}http://127.0.0.1:4000/`)}
 <p>${prose('It answers 303 and prints `See Other. Redirecting to /callbacks`. A URL that is not `http` on this machine is answered 400, with the reason. An empty URL stops forwarding:')}</p>
 ${listing('Stop forwarding', forward)}
