@@ -118,7 +118,8 @@ export async function assertLease(tx: Tx, schema: ServiceSchema, lease: Lease): 
     from ${sql.table(`${schema}.lease`)} where name = ${lease.name} for share`.execute(tx);
   const row = rows[0];
   if (row?.fencing_token === lease.fencingToken && row.holder === lease.holder) return;
-  throw new GatewayError<LeaseErrorCode>('LEASE_LOST', `the lease ${lease.name} has another holder`, {
+  const change = row?.holder === lease.holder ? 'expired and was taken again' : 'has another holder';
+  throw new GatewayError<LeaseErrorCode>('LEASE_LOST', `the lease ${lease.name} ${change}`, {
     retryable: true,
     context: { lease: lease.name, fencingToken: lease.fencingToken, ...(row && { takenBy: row.holder }) },
   });
