@@ -689,7 +689,7 @@ describe.skipIf(!HAS_BROWSER)('pages', () => {
   it('the checkout explains an invalid link and an expired order', async () => {
     const collection = await order(bsc);
     const wrong = await browser.open(collection.paymentUrl!.replace(/sign=..../, 'sign=beef'));
-    expect(await wrong.page.innerText('main')).toContain('This payment link is not valid');
+    expect(await wrong.page.innerText('main')).toContain('Link not valid');
     await wrong.keepPicture('checkout-invalid-link');
     const expired = await test.database.kysely
       .selectFrom('orders')
