@@ -26,9 +26,12 @@ interface PgFields {
 }
 
 const NETWORK_CODES = /^(ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|ENOTFOUND|EAI_|EADDR|ERR_SOCKET|ERR_STREAM|ENOENT)/;
+/** The server's certificate is refused: https://nodejs.org/api/tls.html#x509-certificate-error-codes */
+const CERTIFICATE_CODES =
+  /^(ERR_TLS_CERT|CERT_|UNABLE_TO_|SELF_SIGNED_CERT|DEPTH_ZERO|HOSTNAME_MISMATCH|INVALID_(CA|PURPOSE)$|PATH_LENGTH)/;
 /** Errors of pg without a code when the connection or the pool failed. */
 const DRIVER_MESSAGES =
-  /Connection terminated|Query read timeout|timeout exceeded when trying to connect|timeout expired|Client has encountered a connection error|not queryable|Client was closed|Cannot use a pool after calling end|connection has been discarded/;
+  /Connection terminated|Query read timeout|timeout exceeded when trying to connect|timeout expired|Client has encountered a connection error|not queryable|Client was closed|Cannot use a pool after calling end|connection has been discarded|does not support SSL/;
 /** 57P0x shutdown, 57014 statement timeout, 25P03/25P04/57P05 idle timeouts, 25006 read-only. */
 const UNAVAILABLE_STATES = new Set([
   '57P01',
@@ -51,7 +54,7 @@ function sqlStateOf(error: unknown): string | undefined {
 function codeOf(error: unknown, sqlState: string | undefined): DatabaseErrorCode {
   if (sqlState === undefined) {
     const { code } = error as PgFields;
-    const network = typeof code === 'string' && NETWORK_CODES.test(code);
+    const network = typeof code === 'string' && (NETWORK_CODES.test(code) || CERTIFICATE_CODES.test(code));
     const driver = error instanceof Error && DRIVER_MESSAGES.test(error.message);
     const aggregate = error instanceof AggregateError;
     return network || driver || aggregate ? 'DATABASE_UNAVAILABLE' : 'DATABASE_QUERY_FAILED';
