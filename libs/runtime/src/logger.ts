@@ -1,4 +1,3 @@
-import { createLogger as createWinston, format, transports } from 'winston';
 import { redact, redactText } from './redact.ts';
 import { activeIds } from './tracing.ts';
 
@@ -37,13 +36,7 @@ export interface LoggerOptions {
  * tracing.ts) also trace_id and span_id.
  */
 export function createLogger(options: LoggerOptions): Logger {
-  const winston = createWinston({
-    level: 'debug',
-    silent: options.level === 'silent',
-    format: format.printf((info) => String(info['line'])),
-    transports: [new transports.Stream({ stream: options.stream ?? process.stdout, eol: '\n' })],
-  });
-
+  const stream = options.stream ?? process.stdout;
   const isEnabled = (level: Exclude<LogLevel, 'silent'>): boolean =>
     options.level !== 'silent' &&
     (isDebugging || LOG_LEVELS.indexOf(level) <= LOG_LEVELS.indexOf(options.level));
@@ -59,7 +52,7 @@ export function createLogger(options: LoggerOptions): Logger {
         service: options.service,
         message: redactText(message),
       });
-      winston.log({ level, message, line });
+      stream.write(`${line}\n`);
     };
     return {
       error: write('error'),
