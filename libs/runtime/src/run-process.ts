@@ -1,6 +1,7 @@
 import type { Environment } from './config.ts';
 import { createHealthServer, observeChecks, type Checks } from './health.ts';
 import { createLogger } from './logger.ts';
+import { mapStackTraces } from './map-stack-traces.ts';
 import { createMetrics, joinMetrics, type RenderedMetrics } from './metrics.ts';
 import { runService, type RunningService } from './service.ts';
 
@@ -43,6 +44,7 @@ export async function openResources(
 
 /** Its own process with a health server, for main.ts. See runService. */
 export async function runProcess(name: string, compose: Compose, env: Environment): Promise<void> {
+  mapStackTraces();
   await runService({
     name,
     logger: createLogger({ service: name, level: 'info' }),

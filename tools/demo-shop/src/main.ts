@@ -4,6 +4,7 @@ import { readConfig } from '@opentill/runtime/config';
 import { createHealthServer } from '@opentill/runtime/health';
 import { newId } from '@opentill/runtime/ids';
 import { createLogger } from '@opentill/runtime/logger';
+import { mapStackTraces } from '@opentill/runtime/map-stack-traces';
 import { createMetrics } from '@opentill/runtime/metrics';
 import { runService } from '@opentill/runtime/service';
 import { createOpentill } from '@opentill/sdk/client';
@@ -14,6 +15,7 @@ import { createDevnetWallet } from './devnet-wallet.ts';
 const name = 'demo-shop';
 const logger = createLogger({ service: name, level: 'info' });
 
+mapStackTraces();
 await runService({
   name,
   logger,
