@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import type { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from 'vitest';
 import { evmAddressCodec } from '@opentill/chain-evm/address';
 import { createDepositDeriver } from '@opentill/wallet/deposit-address-deriver';
@@ -54,5 +56,18 @@ describe('createDerivationThread', () => {
     await thread.stop();
     await refused;
     expect(await thread.derive('EVM', [1])).toHaveLength(1);
+  });
+
+  it('ends the idle thread, and starts a new thread', async () => {
+    const ends: Promise<unknown>[] = [];
+    const note = (worker: Worker): void => void ends.push(once(worker, 'exit'));
+    process.on('worker', note);
+    const brief = createDerivationThread(keys, 0);
+    expect(await brief.derive('EVM', [2])).toHaveLength(1);
+    await ends[0];
+    expect(await brief.derive('EVM', [2])).toHaveLength(1);
+    expect(ends).toHaveLength(2);
+    process.off('worker', note);
+    await brief.stop();
   });
 });

@@ -32,16 +32,27 @@ interface Waiting {
   readonly reject: (error: GatewayError) => void;
 }
 
-/** Starts the thread at the first call, and a new one after it ended. */
-export function createDerivationThread(publicKeys: WalletPublicKeys): DerivationThread {
+/** An idle thread holds 20 MB. */
+const IDLE_MS = 60_000;
+
+/** Starts the thread at the first call, and a new one after it ended. Ends it when it has had no call for `idleMs`. */
+export function createDerivationThread(publicKeys: WalletPublicKeys, idleMs = IDLE_MS): DerivationThread {
   const waiting = new Map<number, Waiting>();
   let worker: Worker | undefined;
+  let idle: NodeJS.Timeout | undefined;
   let nextId = 0;
 
   function failAll(reason: string, cause?: unknown): void {
     worker = undefined;
     for (const { reject } of waiting.values()) reject(failed(reason, cause));
     waiting.clear();
+  }
+
+  function end(): void {
+    if (waiting.size > 0) return;
+    const ending = worker;
+    worker = undefined;
+    void ending?.terminate();
   }
 
   function start(): Worker {
@@ -55,6 +66,8 @@ export function createDerivationThread(publicKeys: WalletPublicKeys): Derivation
       waiting.delete(answer.id);
       if ('addresses' in answer) caller?.resolve(answer.addresses);
       else caller?.reject(failed(answer.problem));
+      clearTimeout(idle);
+      if (waiting.size === 0) idle = setTimeout(end, idleMs).unref();
     });
     started.on('error', (error) => failAll('the thread failed', error));
     started.on('exit', () => {
@@ -74,6 +87,7 @@ export function createDerivationThread(publicKeys: WalletPublicKeys): Derivation
       }),
     async stop() {
       const stopping = worker;
+      clearTimeout(idle);
       failAll('the service is stopping');
       await stopping?.terminate();
     },
