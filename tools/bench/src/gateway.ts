@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { findFreePorts } from '@opentill/local/find-free-ports';
-import { BROKER_SERVICES, type BrokerService, type DevnetChain } from '@opentill/local/gateway-options';
+import { BROKER_SERVICES, type DevnetChain, type ServiceName } from '@opentill/local/gateway-options';
 import { startGateway, type Gateway } from '@opentill/local/start-gateway';
 import { sleep, until } from './wait.ts';
 
@@ -38,7 +38,7 @@ const CONNECTIONS = 16;
 
 export async function withBenchGateway<Figures>(
   work: (bench: BenchGateway) => Promise<Figures>,
-  services: readonly BrokerService[] = SERVICES,
+  services: readonly ServiceName[] = SERVICES,
 ): Promise<Figures> {
   const stateDir = mkdtempSync(join(tmpdir(), 'opentill-bench-'));
   chmodSync(stateDir, 0o711); // under root, Postgres runs as another user
