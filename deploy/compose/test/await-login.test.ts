@@ -6,14 +6,12 @@ import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { entryPoint } from '@opentill/local/checkout';
 import { createTestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
 
-const CHECKOUT = join(import.meta.dirname, '../../..');
-
 function start(service: string, env: Readonly<Record<string, string>>) {
-  return spawn(process.execPath, [join(CHECKOUT, 'deploy/docker/await-login.mjs')], {
-    cwd: join(CHECKOUT, 'services', service),
+  return spawn(process.execPath, [entryPoint(service, 'await-login')], {
     env,
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -45,6 +45,9 @@ export function fingerprintOf(root) {
       }
     }
   }
+  if (existsSync(join(root, 'build')))
+    for (const file of readdirSync(join(root, 'build'), { recursive: true, encoding: 'utf8' }).toSorted())
+      take(join('build', file));
   return hash.digest('hex');
 }
 

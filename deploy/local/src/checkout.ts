@@ -5,6 +5,7 @@ export const CHECKOUT = join(import.meta.dirname, '..', '..', '..');
 
 export const LOCAL_NETWORKS_FILE = join(CHECKOUT, 'deploy', 'networks', 'local.json');
 
-export function entryPoint(packagePath: string): string {
-  return join(CHECKOUT, packagePath, 'dist', 'main.js');
+/** A program of deploy/bundle/apps.mjs. */
+export function entryPoint(app: string, entry = 'main'): string {
+  return join(CHECKOUT, 'build', app, 'dist', `${entry}.js`);
 }

@@ -24,7 +24,7 @@ export async function runOpentill(command: OpentillCommand): Promise<void> {
   const group = await startProcessGroup({
     name,
     command: process.execPath,
-    args: [entryPoint('services/cli'), ...args],
+    args: [entryPoint('cli'), ...args],
     env: { PATH: process.env['PATH'], ...env },
     logFile: join(logs, `${name.replaceAll(' ', '-')}.log`),
     stopDeadlineMs: 1_000,

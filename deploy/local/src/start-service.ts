@@ -6,24 +6,13 @@ import {
 } from '@opentill/test-servers/process-group';
 import { entryPoint } from './checkout.ts';
 import type { ServiceName } from './gateway-options.ts';
+import { PROCESS_MEMORY } from './process-memory.ts';
 import type { Environment } from './service-environments.ts';
 
 /** Below the services' own 10 s, so that a whole gateway stops within 15 s. */
 const STOP_DEADLINE_MS = 9_000;
 const READY_DEADLINE_MS = 300_000;
 const PROBE_TIMEOUT_MS = 3_000;
-
-const PACKAGES: Readonly<Record<ServiceName, string>> = {
-  api: 'services/api',
-  'scanner-evm': 'services/scanner-evm',
-  'scanner-tron': 'services/scanner-tron',
-  'scanner-sui': 'services/scanner-sui',
-  'confirmation-tracker': 'services/confirmation-tracker',
-  'webhook-sender': 'services/webhook-sender',
-  'payout-signer': 'services/payout-signer',
-  ops: 'services/ops',
-  'demo-shop': 'tools/demo-shop',
-};
 
 export interface ServiceStart {
   readonly service: ServiceName;
@@ -33,7 +22,7 @@ export interface ServiceStart {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Starts a service's built entry point and waits for its /readyz. */
+/** Starts a service's bundle and waits for its /readyz. */
 export async function startService(start: ServiceStart): Promise<ProcessGroup> {
   const { service, env, logs } = start;
   const name = start.instance ?? service;
@@ -41,7 +30,7 @@ export async function startService(start: ServiceStart): Promise<ProcessGroup> {
     {
       name,
       ...commandOf(service),
-      env: { ...inherited(), TZ: 'UTC', INSTANCE_ID: name, ...env },
+      env: { ...inherited(), ...PROCESS_MEMORY, TZ: 'UTC', INSTANCE_ID: name, ...env },
       logFile: join(logs, `${name}.log`),
       stopDeadlineMs: STOP_DEADLINE_MS,
     },
@@ -56,7 +45,7 @@ export async function startService(start: ServiceStart): Promise<ProcessGroup> {
 
 /** Hardens the process with the keys. The core limit is inherited, so a shell sets it and becomes the process. */
 function commandOf(service: ServiceName): Pick<ProcessGroupOptions, 'command' | 'args'> {
-  const args = ['--enable-source-maps', entryPoint(PACKAGES[service])];
+  const args = [entryPoint(service)];
   if (service !== 'payout-signer') return { command: process.execPath, args };
   const closed = [process.execPath, '--disable-sigusr1', '--disable-proto=throw', ...args];
   return { command: '/bin/sh', args: ['-c', 'ulimit -c 0 && exec "$@"', 'sh', ...closed] };

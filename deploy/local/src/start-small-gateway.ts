@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import { startProcessGroup, type ProcessGroup } from '@opentill/test-servers/process-group';
-import { CHECKOUT } from './checkout.ts';
+import { entryPoint } from './checkout.ts';
 import type { BrokerService } from './gateway-options.ts';
 import type { Environment } from './service-environments.ts';
+import { PROCESS_MEMORY } from './process-memory.ts';
 import type { Gateway } from './start-gateway.ts';
 import { inherited, isReady } from './start-service.ts';
 
@@ -35,8 +36,8 @@ export async function startSmallProcess(
     {
       name: `small ${name}`,
       command: process.execPath,
-      args: ['--enable-source-maps', join(CHECKOUT, 'deploy', 'small', 'dist', `${name}.js`)],
-      env: { ...inherited(), TZ: 'UTC', ...own, ...env, HEALTH_PORT: healthPort },
+      args: [entryPoint('small', name)],
+      env: { ...inherited(), ...PROCESS_MEMORY, TZ: 'UTC', ...own, ...env, HEALTH_PORT: healthPort },
       logFile: join(gateway.directory.logs, `small-${name}.log`),
       stopDeadlineMs: STOP_DEADLINE_MS,
     },

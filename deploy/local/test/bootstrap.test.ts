@@ -122,6 +122,7 @@ describe('build fingerprint', () => {
     expectChange(() => rmSync(join(directory, 'checkout', 'libs/one/src/b/d.ts')));
     expectChange(() => write('libs/one/dist/a.js', 'tampered with'));
     expectChange(() => rmSync(join(directory, 'checkout', 'libs/one/dist'), { recursive: true }));
+    expectChange(() => write('build/one/dist/main.js'));
     expectChange(() => write('libs/one/vite.config.mjs'));
     expectChange(() => write('docs/api.md', 'another text'));
     expectChange(() => write('libs/one/docs/a.md'));

@@ -82,7 +82,7 @@ describe('systemd units', () => {
       const env = { ...example, ...pairs(environment.map((pair) => pair.replaceAll('%d', folder))) };
       expectReadable(services, env);
       expect(secretsAsked(services, env, folder)).toEqual(credentials.sort());
-      expect(valuesOf('ExecStart')[0]).toMatch(new RegExp(`/deploy/small/dist/${name}\\.js$`));
+      expect(valuesOf('ExecStart')[0]).toMatch(new RegExp(`/build/small/dist/${name}\\.js$`));
       expect(read(`deploy/small/src/${name}.ts`)).toContain('runProcess(');
     },
   );

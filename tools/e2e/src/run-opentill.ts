@@ -13,7 +13,7 @@ export async function runOpentill(
   args: readonly string[],
 ): Promise<CommandResult> {
   const env = { PATH: process.env['PATH'], ...gateway.operatorEnvironment };
-  const child = spawn(process.execPath, [entryPoint('services/cli'), ...args], {
+  const child = spawn(process.execPath, [entryPoint('cli'), ...args], {
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
   });

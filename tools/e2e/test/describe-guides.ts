@@ -41,7 +41,7 @@ export function describeGuides(book: GuideBook, stateDir: () => string): void {
     // Commands on files run `opentill` in `folder`. Commands to the gateway run it through npm in the checkout.
     const [here, there] = [join(folder, 'bin'), join(folder, 'gateway-bin')];
     const shims = [
-      [here, `exec '${process.execPath}' '${entryPoint('services/cli')}' "$@"`],
+      [here, `exec '${process.execPath}' '${entryPoint('cli')}' "$@"`],
       [there, `exec npm --prefix '${CHECKOUT}' run -s opentill -- "$@"`],
     ] as const;
     for (const [bin, command] of shims) {

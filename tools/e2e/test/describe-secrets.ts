@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import { text as streamText } from 'node:stream/consumers';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { sql } from 'kysely';
+import { entryPoint } from '@opentill/local/checkout';
 import { SERVICE_NAMES, type ServiceName } from '@opentill/local/gateway-options';
 import { wordsFileOf } from '@opentill/local/prepare-keys';
 import { readOrMakeSecrets, type LocalSecrets } from '@opentill/local/state-directory';
 import { hotWalletPrivateKey } from '@opentill/wallet/derivation';
 import { openKeystore } from '@opentill/wallet/keystore';
 import { findSecrets, rowsOfWords, type Place, type Secret } from '../src/find-secrets.ts';
-import { CHECKOUT } from '../src/read-markdown.ts';
 import type { GatewayUnderTest } from '../src/start-gateway-under-test.ts';
 
 /** Kills a service that starts despite a wrong file. */
@@ -74,7 +74,7 @@ export function describeSecrets(under: () => GatewayUnderTest): void {
   async function endOf(service: ServiceName, changes: Readonly<Record<string, string>>): Promise<string> {
     const { DATABASE_URL, ...rest } = under().gateway.environmentOf(service);
     const url = 'DATABASE_URL_FILE' in changes ? {} : { DATABASE_URL };
-    const main = join(CHECKOUT, 'services', service, 'dist', 'main.js');
+    const main = entryPoint(service);
     const child = spawn(process.execPath, [main], {
       env: { PATH: process.env['PATH'], ...rest, ...url, ...changes },
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -38,7 +38,7 @@ let shop: ChildProcess | undefined;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'opentill-guides-'));
   mkdirSync(join(folder, 'bin'));
-  const shim = `#!/bin/sh\nexec '${process.execPath}' '${entryPoint('services/cli')}' "$@"\n`;
+  const shim = `#!/bin/sh\nexec '${process.execPath}' '${entryPoint('cli')}' "$@"\n`;
   writeFileSync(join(folder, 'bin', 'opentill'), shim, { mode: 0o755 });
   under = await startGatewayUnderTest();
   const { approverKeyFile, approverPassphraseFile } = under.gateway.policy;

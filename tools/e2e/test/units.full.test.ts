@@ -80,7 +80,7 @@ beforeAll(async () => {
   const settings = Object.entries(env).map(([name, value]) => `export ${name}='${value}'\n`);
   program('rabbitmqctl', `${settings.join('')}exec '${command}' "$@"`);
   program('systemctl', `[ "$1" != enable ] || { shift 2; printf '%s\\n' "$@" >'${folder}/enabled'; }`);
-  program('opentill', `exec '${process.execPath}' '${entryPoint('services/cli')}' "$@"`);
+  program('opentill', `exec '${process.execPath}' '${entryPoint('cli')}' "$@"`);
 });
 afterAll(async () => {
   for (const unit of units) if (unit.exitCode === null) unit.kill('SIGKILL');
@@ -97,7 +97,7 @@ function prepareCheckout(opt: string): void {
   const small = join(CHECKOUT, 'deploy', 'small');
   const isOfUnits = (path: string): boolean => path === small || basename(path).startsWith('opentill');
   cpSync(small, join(opt, 'deploy', 'small'), { recursive: true, filter: isOfUnits });
-  symlinkSync(join(CHECKOUT, 'services'), join(opt, 'services'));
+  symlinkSync(join(CHECKOUT, 'build'), join(opt, 'build'));
 }
 
 /** Writes a program that exists before the guide's commands install others in bin. */

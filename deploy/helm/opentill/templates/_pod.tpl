@@ -237,7 +237,7 @@ tolerations:
 - name: await-login
   image: {{ include "opentill.image" . }}
   imagePullPolicy: {{ .root.Values.image.pullPolicy }}
-  command: [node, /app/await-login.mjs]
+  command: [node, /app/dist/await-login.js]
   env:
     {{- include "opentill.env" . | nindent 4 }}
   volumeMounts:

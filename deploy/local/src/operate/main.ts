@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { CHECKOUT, entryPoint } from '../checkout.ts';
 import { chooseStateDirectory } from '../read-start-options.ts';
 import type { Environment } from '../service-environments.ts';
@@ -19,8 +20,8 @@ const callerDirectory = env['INIT_CWD'];
 const [command, ...rest] = process.argv.slice(2);
 const program =
   command === 'devnet'
-    ? [entryPoint('tools/devnets'), ...rest]
-    : [entryPoint('services/cli'), ...process.argv.slice(2)];
+    ? [join(CHECKOUT, 'tools', 'devnets', 'dist', 'main.js'), ...rest]
+    : [entryPoint('cli'), ...process.argv.slice(2)];
 const { status, error } = spawnSync(process.execPath, program, {
   env: { ...local, ...env },
   ...(callerDirectory === undefined || !existsSync(callerDirectory) ? {} : { cwd: callerDirectory }),

@@ -1,11 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { GatewayError } from '@opentill/domain/gateway-error';
-
-export type GuidesErrorCode =
-  /** dist/guides.json is missing: run `pnpm build`. */
-  'GUIDES_NOT_BUILT';
-
 /** A document of the repository, which build-guides.mjs rendered. */
 export interface Guide {
   readonly title: string;
@@ -27,21 +19,3 @@ export const GUIDES: readonly (readonly [file: string, title: string, about: str
   ['deploy/guides/migrating.md', 'Migrating', 'move a shop that speaks this API'],
   ['deploy/guides/going-to-mainnet.md', 'Going to mainnet', 'before real money arrives'],
 ];
-
-const BUILT_GUIDES = join(import.meta.dirname, '..', '..', 'dist', 'guides.json');
-
-/** @throws GatewayError GUIDES_NOT_BUILT */
-export function readGuides(file = BUILT_GUIDES): Guides {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8')) as Guides;
-  } catch (cause) {
-    throw new GatewayError<GuidesErrorCode>(
-      'GUIDES_NOT_BUILT',
-      'the guides are not built: run "pnpm build"',
-      {
-        retryable: false,
-        cause,
-      },
-    );
-  }
-}

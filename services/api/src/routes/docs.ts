@@ -4,11 +4,12 @@ import { OPENAPI_DOCUMENT } from '@opentill/contracts/http/openapi';
 import { page, type Answer } from '../answer.ts';
 import type { DocsFacts, LocalFacts } from '../docs/docs-facts.ts';
 import { FAVICON } from '../docs/favicon.ts';
-import { FIRST_GUIDE, readGuides, type Guides } from '../docs/guides.ts';
+import { FIRST_GUIDE, type Guides } from '../docs/guides.ts';
 import { PAGE_SCRIPT } from '../docs/page-script.ts';
 import { renderGuide } from '../docs/render-guide.ts';
 import { renderReference } from '../docs/render-reference.ts';
 import { REFERENCE_STYLE } from '../docs/style.ts';
+import { readGuides } from '../read-guides.ts';
 import type { Route } from './order-routes.ts';
 
 const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;

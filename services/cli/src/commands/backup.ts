@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, copyFile, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { identifyKeystore } from '@opentill/wallet/keystore';
 import { readPublicKeys } from '@opentill/wallet/public-keys';
@@ -18,6 +18,7 @@ import { checksumLines } from '../backup/checksums.ts';
 import { requiredVariable } from '../config.ts';
 import { usage, type CliContext } from '../context.ts';
 import { FAMILY_CODECS } from '../families.ts';
+import { gatewayVersion } from '../gateway-version.ts';
 import { requireAbsent } from './keys/write-wallet.ts';
 
 export interface BackupOptions extends Typed<'keystore' | 'policy' | 'publicKeys' | 'networksFile'> {
@@ -137,11 +138,6 @@ async function seal(directory: string, manifest: Manifest): Promise<void> {
   ];
   await writeFile(join(directory, SUMS_FILE), await checksumLines(directory, files), { mode: FILE_MODE });
   for (const path of [MANIFEST_FILE, SUMS_FILE, 'tables', '.']) await syncFile(join(directory, path));
-}
-
-async function gatewayVersion(): Promise<string> {
-  const text = await readFile(new URL('../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
 }
 
 function report({ print }: CliContext, out: string, manifest: Manifest): void {

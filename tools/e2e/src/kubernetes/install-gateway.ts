@@ -146,7 +146,7 @@ async function prepareFiles(directory: string): Promise<void> {
   writeFileSync(path('policy.json'), JSON.stringify(policy));
   const keystore = ['--keystore', path('keystore.json'), '--passphrase-file', path('keystore_passphrase')];
   const opentill = async (...args: string[]) =>
-    run(process.execPath, [entryPoint('services/cli'), ...args, ...keystore], { env });
+    run(process.execPath, [entryPoint('cli'), ...args, ...keystore], { env });
   await opentill('keys', 'init', '--public-keys', path('public-keys.json'));
   await opentill('policy', 'seal', path('policy.json'), '--out', path('policy.sealed.json'));
 }
