@@ -143,7 +143,7 @@ const notifyUnmatched = object(
             chain: 'ETH_SEPOLIA',
             symbol: 'USDC',
             amount: '25.00',
-            txid: '0x224b6cfb1b9a9f2c7a6f0c7a51d5a0fd1a3b6d1a1c6f0f27e2b7c1f2bd836c41',
+            txid: '0x9e41c7d05ab83f26d1e7f0943c8b6a52e0d17c94fb3a685d2e9017c6a4f8b35d',
             reason: 'WRONG_TOKEN',
           },
         ],

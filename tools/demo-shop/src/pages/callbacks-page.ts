@@ -88,6 +88,6 @@ function forwardForm({ to, machineHost }: Forwarding): string {
     machineHost === undefined
       ? ''
       : `<p class="hint">This shop runs in a container and reaches your machine as <code>${escapeHtml(machineHost)}</code>. On Linux your program must listen on 0.0.0.0, because 127.0.0.1 is out of a container's reach. To verify a callback, use the webhook secret of the <a href="/devnet">devnet page</a>.</p>`;
-  return `<section class="card" aria-label="Forwarding"><div class="inline"><form class="inline" method="post" action="/callbacks/forward"><div><label for="url">Send a copy, unchanged, to your own program</label><input id="url" name="url" inputmode="url" value="${escapeHtml(to ?? 'http://localhost:4000/callbacks')}"></div><button>${to === undefined ? 'Forward' : 'Change'}</button></form>${stop}</div><p class="hint">Each copy is sent once, with the header <code>opentill-copy: 1</code>.</p>${container}</section>
+  return `<section class="card" aria-label="Forwarding"><div class="inline"><form class="inline" method="post" action="/callbacks/forward"><div><label for="url">Send a copy, unchanged, to your own program</label><input id="url" name="url" inputmode="url" value="${escapeHtml(to ?? 'http://localhost:4000/callbacks')}"></div><button>${to === undefined ? 'Forward' : 'Change'}</button></form>${stop}</div><p class="hint">Each copy is sent once, without retries, with the header <code>opentill-copy: 1</code>.</p>${container}</section>
 ${to === undefined ? '' : `<p class="notice good">Forwarding to ${escapeHtml(to)}</p>`}`;
 }
