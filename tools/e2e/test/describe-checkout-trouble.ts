@@ -72,6 +72,10 @@ export function describeCheckoutTrouble(under: () => CheckoutUnderTest): void {
       expect([await bare.isVisible(), await full.isVisible()]).toEqual([true, false]);
       await view.page.getByText('With amount').click();
       expect([await bare.isVisible(), await full.isVisible()]).toEqual([false, true]);
+      const [label, address] = await Promise.all(
+        ['.label', 'code'].map(async (part) => view.page.locator(`.address-box ${part}`).boundingBox()),
+      );
+      expect(label!.y + label!.height).toBeLessThanOrEqual(address!.y);
       await eth().pay({ to: collection.address, amount: '100' });
       await untilState(view.page, 'paid');
       await view.page.close();
@@ -86,7 +90,7 @@ export function describeCheckoutTrouble(under: () => CheckoutUnderTest): void {
         context: { viewport, isMobile: true, hasTouch: true },
       });
       await page.waitForSelector('html.scripted');
-      const parts = ['.amount', '.open-wallet', '[role=timer]', '.sum', '.address-box', '.network'];
+      const parts = ['.amount', '.open-wallet', '[role=timer]', '.send', '.sum', '.address-box', '.network'];
       let end = 0;
       for (const part of parts) {
         const box = (await page.locator(part).boundingBox())!;

@@ -74,6 +74,7 @@ export const de: Texts = {
   tooLatePaid: 'Schon bezahlt? Bitte warten Sie hier: Diese Seite sucht weiter nach Ihrer Zahlung.',
   startAgain: 'Im Shop neu beginnen',
   scanOrSend: 'Scannen Sie mit Ihrer Wallet, oder senden Sie genau {amount} an diese Adresse.',
+  payOrSend: 'Zahlen Sie mit Ihrer Wallet-App, oder senden Sie genau {amount} an diese Adresse.',
   amount: 'Betrag',
   amountMissing: 'Noch zu senden',
   network: 'Netzwerk',

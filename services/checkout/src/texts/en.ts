@@ -65,6 +65,7 @@ export const en = {
   tooLatePaid: 'Already paid? Please wait here: this page is watching for your payment.',
   startAgain: 'Start again in the shop',
   scanOrSend: 'Scan with your wallet, or send exactly {amount} to this address.',
+  payOrSend: 'Pay with your wallet app, or send exactly {amount} to this address.',
   amount: 'Amount',
   amountMissing: 'Still to send',
   network: 'Network',

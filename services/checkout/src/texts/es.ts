@@ -69,6 +69,7 @@ export const es: Texts = {
   tooLatePaid: '¿Ya has pagado? Espera aquí: esta página está pendiente de tu pago.',
   startAgain: 'Empezar de nuevo en la tienda',
   scanOrSend: 'Escanea con tu monedero o envía exactamente {amount} a esta dirección.',
+  payOrSend: 'Paga con tu app de monedero o envía exactamente {amount} a esta dirección.',
   amount: 'Importe',
   amountMissing: 'Falta por enviar',
   network: 'Red',

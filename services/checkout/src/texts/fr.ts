@@ -70,6 +70,7 @@ export const fr: Texts = {
   tooLatePaid: 'Déjà payé ? Attendez ici : cette page surveille l’arrivée de votre paiement.',
   startAgain: 'Recommencer dans la boutique',
   scanOrSend: 'Scannez avec votre portefeuille, ou envoyez exactement {amount} à cette adresse.',
+  payOrSend: 'Payez avec votre portefeuille, ou envoyez exactement {amount} à cette adresse.',
   amount: 'Montant',
   amountMissing: 'Reste à envoyer',
   network: 'Réseau',

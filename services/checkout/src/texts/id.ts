@@ -67,6 +67,7 @@ export const id: Texts = {
   tooLatePaid: 'Sudah membayar? Tunggu di sini: halaman ini memantau pembayaran Anda.',
   startAgain: 'Mulai lagi di toko',
   scanOrSend: 'Pindai dengan dompet Anda, atau kirim tepat {amount} ke alamat ini.',
+  payOrSend: 'Bayar dengan aplikasi dompet Anda, atau kirim tepat {amount} ke alamat ini.',
   amount: 'Jumlah',
   amountMissing: 'Masih harus dikirim',
   network: 'Jaringan',

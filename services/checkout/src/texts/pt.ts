@@ -67,6 +67,7 @@ export const pt: Texts = {
   tooLatePaid: 'Já pagou? Aguarde aqui: esta página está atenta ao seu pagamento.',
   startAgain: 'Começar de novo na loja',
   scanOrSend: 'Escaneie com sua carteira ou envie exatamente {amount} para este endereço.',
+  payOrSend: 'Pague com seu app de carteira ou envie exatamente {amount} para este endereço.',
   amount: 'Valor',
   amountMissing: 'Falta enviar',
   network: 'Rede',

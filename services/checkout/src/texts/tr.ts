@@ -68,6 +68,7 @@ export const tr: Texts = {
   tooLatePaid: 'Ödediniz mi? Lütfen burada bekleyin: bu sayfa ödemenizi izliyor.',
   startAgain: 'Mağazada yeniden başla',
   scanOrSend: 'Cüzdanınızla tarayın veya bu adrese tam olarak {amount} gönderin.',
+  payOrSend: 'Cüzdan uygulamanızla ödeyin veya bu adrese tam olarak {amount} gönderin.',
   amount: 'Tutar',
   amountMissing: 'Gönderilecek kalan',
   network: 'Ağ',

@@ -65,6 +65,7 @@ export const vi: Texts = {
   tooLatePaid: 'Đã thanh toán? Hãy chờ ở đây: trang này đang theo dõi khoản thanh toán của bạn.',
   startAgain: 'Bắt đầu lại từ cửa hàng',
   scanOrSend: 'Quét bằng ví của bạn, hoặc gửi đúng {amount} đến địa chỉ này.',
+  payOrSend: 'Thanh toán bằng ứng dụng ví của bạn, hoặc gửi đúng {amount} đến địa chỉ này.',
   amount: 'Số tiền',
   amountMissing: 'Còn phải gửi',
   network: 'Mạng',

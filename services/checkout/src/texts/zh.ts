@@ -63,6 +63,7 @@ export const zh: Texts = {
   tooLatePaid: '已经付款？请在此等候：此页面正在留意您的付款。',
   startAgain: '在商店重新开始',
   scanOrSend: '用钱包扫描，或向此地址发送正好 {amount}。',
+  payOrSend: '用钱包应用付款，或向此地址发送正好 {amount}。',
   amount: '金额',
   amountMissing: '仍需支付',
   network: '网络',

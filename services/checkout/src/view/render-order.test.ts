@@ -257,9 +257,9 @@ describe('the end of an order', () => {
     expect(textOf(draw({ status: 'EXPIRED', txid: '0x1' }))).not.toContain('already paid');
   });
 
-  test('a payment that would arrive too late has two cases', () => {
-    expect(draw({ expiredTime: NOW + 9 })).toMatch(
-      /<h2>Too late to pay now<\/h2><p class="advice">Not paid yet\? .*start again in the shop\.<\/p><p class="advice">Already paid\? Please wait here: this page is watching/,
+  test('a payment that would arrive too late has the button between its two cases', () => {
+    expect(draw({ expiredTime: NOW + 9, merchant: A_MERCHANT })).toMatch(
+      /<h2>Too late to pay now<\/h2><p class="advice">Not paid yet\? .*>Start again in the shop<.*<p class="advice">Already paid\? Please wait here: this page is watching/s,
     );
   });
 

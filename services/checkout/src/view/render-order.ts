@@ -27,6 +27,7 @@ import { renderWallets } from './render-wallets.ts';
 const ADVICE: Readonly<Partial<Record<CheckoutState, TextName>>> = {
   partial: 'partialHint',
   checking: 'checkingHint',
+  tooLate: 'tooLateUnpaid',
   timeOver: 'timeOverHint',
   reorganised: 'reorganisedHint',
   confirming: 'confirmingHint',
@@ -76,7 +77,7 @@ export function renderOrder(order: CheckoutOrder, around: PageContext, say: Say)
       ${state === 'paid' && renderReceipt(order, around, say)}
       ${state !== 'paid' && !unpaid && asksShop(order, state) && renderOrderNumber(order, say)}
       ${questioned ? question(order, around, say) : nextSteps(order, state, say)}
-      ${unpaid && state === 'expired' && alreadyPaid(order, say)}
+      ${unpaid && alreadyPaid(order, state, say)}
     </section>
     ${state === 'paid' ? markup`<div class="facts"></div>` : renderFacts(order, state, say)}
     ${renderFoot(order, state, around, say)}
@@ -110,8 +111,10 @@ function question(order: CheckoutOrder, around: PageContext, say: Say): Html {
   }`;
 }
 
-/** For the payer of an expired order whose payment has not been seen. */
-function alreadyPaid(order: CheckoutOrder, say: Say): Html {
+/** For the payer whose payment has not been seen. */
+function alreadyPaid(order: CheckoutOrder, state: CheckoutState, say: Say): Html {
+  if (state === 'tooLate')
+    return markup`<div class="paid-already"><p class="advice">${say('tooLatePaid')}</p></div>`;
   const contact = contactUrlOf(order);
   return markup`<div class="paid-already">
     <p class="advice">${say('alreadyPaid')}</p>
@@ -135,8 +138,6 @@ function sign(order: CheckoutOrder, state: CheckoutState): Html {
 function advice(order: CheckoutOrder, state: CheckoutState, { held }: PageContext, say: Say): Html | null {
   if (held?.state === state) return markup`<p class="advice">${heldAdvice(held, say)}</p>`;
   if (START_AGAIN.has(state) && !isUnpaid(order, state)) return null;
-  if (state === 'tooLate')
-    return markup`<p class="advice">${say('tooLateUnpaid')}</p><p class="advice">${say('tooLatePaid')}</p>`;
   const name = ADVICE[state];
   if (name === undefined) return null;
   const { received, tooMuch } = paidAmounts(order);

@@ -20,8 +20,10 @@ const RING_SECONDS = 30 * 60;
 export function renderPayment(order: CheckoutOrder, around: PageContext, say: Say): Html {
   const { offline } = around;
   const amount = say.money(dueAmount(order).text, order.symbol);
+  const hasPart = order.status === 'PENDING'; // its advice is to send the rest
   return markup`<div class="payment" data-payable${offline && markup` data-offline inert aria-hidden="true"`}>
     <p class="scan">${say('scanOrSend', { amount })}</p>
+    ${!hasPart && markup`<p class="soft send">${say('payOrSend', { amount })}</p>`}
     ${codes(order, around, say)}
     ${transfer(order, say)}
   </div>`;

@@ -153,6 +153,7 @@ test('labels the remaining time and says what to scan or send', () => {
   const html = draw({ amount: '1234.50' });
   expect(html).toMatch(/<span class="label">Time left to pay<\/span><span role="timer"/);
   expect(html).toContain('Scan with your wallet, or send exactly 1,234.50\u00a0USDT to this address.');
+  expect(html).toContain('Pay with your wallet app, or send exactly 1,234.50\u00a0USDT to this address.');
   expect(html).toContain('This code holds only the address. Type 1,234.50\u00a0USDT yourself.');
   expect(html).toContain('This code holds address, amount and network.');
 });
