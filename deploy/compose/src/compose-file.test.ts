@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { CHAIN_VALUES, CHAINS } from '@opentill/domain/chains';
+import { PRESET_CHAINS, PRESETS } from '@opentill/domain/chains';
 import { readConfig, type ConfigSchema, type Environment } from '@opentill/runtime/config';
 import { API_CONFIG_SCHEMA } from '@opentill/api/config';
 import { OPERATOR_CONFIG_SCHEMA, SETUP_CONFIG_SCHEMA } from '@opentill/cli/config';
@@ -84,7 +84,7 @@ const SCHEMAS: Readonly<Record<string, ConfigSchema>> = {
 const WITHOUT_SCHEMA = ['wallet', 'keys', 'devnet-keys'];
 const SERVERS = ['postgres', 'rabbitmq'];
 const OF_COMPOSE = ['COMPOSE_PROFILES'];
-const ENDPOINT = new RegExp(`^(${CHAIN_VALUES.join('|')})_(RPC_URLS|SOLIDITY_URLS|WS_URL)$`);
+const ENDPOINT = new RegExp(`^(${PRESET_CHAINS.join('|')})_(RPC_URLS|SOLIDITY_URLS|WS_URL)$`);
 const SECRET_NAME = /PASSWORD|PASSPHRASE|TOKEN|SECRET|_KEY$|^KEY/;
 
 /** Created by commands, not by `prepare`. */
@@ -145,7 +145,7 @@ describe('.env.example', () => {
   });
 
   test('.env.example has endpoints for every chain with a scanner', () => {
-    const chainsOf = (family: string) => CHAIN_VALUES.filter((chain) => CHAINS[chain].family === family);
+    const chainsOf = (family: string) => PRESET_CHAINS.filter((chain) => PRESETS[chain].family === family);
     const expected = [
       ...chainsOf('EVM').flatMap((chain) => [`${chain}_RPC_URLS`, `${chain}_WS_URL`]),
       ...chainsOf('TRON').map((chain) => `${chain}_SOLIDITY_URLS`),
@@ -399,16 +399,16 @@ describe('running containers', () => {
 });
 
 describe('one scanner container per EVM chain', () => {
-  test.each(scannerFiles)('%s names every chain once', (file) => {
+  test.each(scannerFiles)('%s names every enabled chain once', (file) => {
     const { services } = parse(read(`deploy/compose/${file}`), { merge: true }) as ComposeFile;
     const { 'scanner-evm': whole, ...single } = services;
     expect(whole).toEqual({ scale: 0 });
     const networks = file.includes('devnet') ? 'local' : file.split('.')[1];
     const configured = (
       JSON.parse(read(`deploy/networks/${networks}.json`)) as {
-        networks: { chain: string; family: string }[];
+        networks: { chain: string; family: string; enabled: boolean }[];
       }
-    ).networks.filter(({ family }) => family === 'EVM');
+    ).networks.filter(({ family, enabled }) => family === 'EVM' && enabled);
     expect(Object.values(single).map(({ environment }) => environment?.['CHAINS'])).toEqual(
       configured.map(({ chain }) => chain),
     );

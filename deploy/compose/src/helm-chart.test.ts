@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { queues } from '@opentill/contracts/topology';
-import { CHAIN_VALUES } from '@opentill/domain/chains';
+import { PRESET_CHAINS } from '@opentill/domain/chains';
 
 // The chart says the same as docker-compose.yml. Its lists are plain YAML, so neither Helm nor a cluster is needed here;
 // deploy/helm/test/check-chart renders and validates it.
@@ -67,7 +67,7 @@ const BY_TEMPLATE: Readonly<Record<string, readonly [file: string, ...variables:
   cli: ['tools.yaml', 'OPS_URL', 'OPS_DATABASE_URL'],
   owner: ['tools.yaml', 'DATABASE_ADMIN_URL', 'DATABASE_ADMIN_PASSWORD_FILE', 'OPS_DATABASE_URL'],
 };
-const ENDPOINT = new RegExp(`^(${CHAIN_VALUES.join('|')})_(RPC_URLS|SOLIDITY_URLS|WS_URL)$`);
+const ENDPOINT = new RegExp(`^(${PRESET_CHAINS.join('|')})_(RPC_URLS|SOLIDITY_URLS|WS_URL)$`);
 /** Passwords of owners, and the keystore's, come from Secrets of their own. */
 const OWN_SECRETS = ['broker_admin_password', 'database_admin_password', 'keystore_passphrase'];
 

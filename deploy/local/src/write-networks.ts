@@ -2,21 +2,23 @@ import { rmSync, writeFileSync } from 'node:fs';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { parseNetworkFile } from '@opentill/contracts/parse-network-file';
 import { readNetworkFile } from '@opentill/contracts/read-network-file';
-import { FAMILIES, isTestNetwork } from '@opentill/domain/chains';
+import { isTestNetwork } from '@opentill/contracts/network-kind';
+import { FAMILIES } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { LOCAL_NETWORKS_FILE } from './checkout.ts';
 import {
   EVM_DEVNET_CHAINS,
   SERVICE_NAMES,
+  type DevnetChain,
   type EvmDevnetChain,
   type GatewayOptions,
   type ServiceName,
 } from './gateway-options.ts';
 
-export type EvmDevnetNetwork = NetworkConfig & { readonly chain: EvmDevnetChain; readonly chainId: number };
-export type TronDevnetNetwork = NetworkConfig & { readonly chain: 'TRON_TEST'; readonly genesisId: string };
-
-export type SuiDevnetNetwork = NetworkConfig & { readonly chain: 'SUI_TEST'; readonly genesisId: string };
+type DevnetNetwork<C extends DevnetChain> = Omit<NetworkConfig, 'chain'> & { readonly chain: C };
+export type EvmDevnetNetwork = DevnetNetwork<EvmDevnetChain> & { readonly chainId: number };
+export type TronDevnetNetwork = DevnetNetwork<'TRON_TEST'> & { readonly genesisId: string };
+export type SuiDevnetNetwork = DevnetNetwork<'SUI_TEST'> & { readonly genesisId: string };
 
 export interface LocalNetworks {
   readonly evm: readonly EvmDevnetNetwork[];
@@ -79,7 +81,7 @@ function isScanned({ family }: NetworkConfig, options: ReadOptions): boolean {
 }
 
 function requireTestNetworks(file: string | undefined, networks: readonly NetworkConfig[]): void {
-  const main = networks.find(({ chain }) => !isTestNetwork(chain));
+  const main = networks.find((network) => !isTestNetwork(network));
   if (networks.length > 0 && main === undefined) return;
   throw new GatewayError<ReadNetworksErrorCode>(
     'NO_LOCAL_NETWORK',

@@ -1,4 +1,4 @@
-import type { Chain, Family } from '@opentill/domain/chains';
+import type { Chain, Family, NetworkKind } from '@opentill/domain/chains';
 import { parseAmount, type BaseUnits } from '@opentill/domain/money';
 
 /** Confirmations (1 = in the head block), or the chain's finalized tag. */
@@ -99,6 +99,8 @@ export interface NetworkConfig {
   readonly chain: Chain;
   readonly family: Family;
   readonly enabled: boolean;
+  /** Required unless the chain is a preset; read with kindOf. */
+  readonly kind?: NetworkKind;
   /** EIP-155 chain id; only EVM. */
   readonly chainId?: number;
   /** TRON: last four bytes of block 0's id, `0x` and hex. SUI: digest of checkpoint 0 in base58. EVM: absent. */
@@ -133,6 +135,8 @@ export interface NetworkConfig {
   readonly maxBlockRange: number;
   /** Whether the header's bloom covers the same block (not on Avalanche). Required for EVM, not allowed elsewhere. */
   readonly bloom?: boolean;
+  /** `op-stack`: transactions also pay for their data, which receipts list separately. Only EVM. @default in the gas */
+  readonly dataFee?: 'op-stack';
   /** Transaction page of an explorer; `{txid}` is replaced. */
   readonly explorerTxUrl?: string;
   readonly tokens: readonly TokenConfig[];

@@ -1,4 +1,4 @@
-import { CHAIN_VALUES } from '@opentill/domain/chains';
+import { CHAIN_PATTERN, NETWORK_KINDS } from '@opentill/domain/chains';
 
 const decimalText = { type: ['string', 'null'], pattern: '^[0-9]+(\\.[0-9]+)?$' };
 const tokenSchema = {
@@ -112,8 +112,9 @@ const networkSchema = {
     'tokens',
   ],
   properties: {
-    chain: { enum: CHAIN_VALUES },
+    chain: { type: 'string', pattern: CHAIN_PATTERN },
     family: { enum: ['EVM', 'TRON', 'SUI'] },
+    kind: { enum: NETWORK_KINDS },
     enabled: { type: 'boolean' },
     chainId: { type: 'integer', minimum: 1 },
     genesisId: { type: 'string' },
@@ -145,6 +146,7 @@ const networkSchema = {
     reorgWindow: { type: 'integer', minimum: 8, maximum: 100000 },
     maxBlockRange: { type: 'integer', minimum: 1, maximum: 100000 },
     bloom: { type: 'boolean' },
+    dataFee: { enum: ['op-stack'] },
     explorerTxUrl: { type: 'string', pattern: '^https://.*\\{txid\\}' },
     tokens: { type: 'array', minItems: 1, items: tokenSchema },
     payouts: { type: 'object' },
@@ -156,6 +158,7 @@ const networkSchema = {
       genesisId: { type: 'string', pattern: '^0x[0-9a-f]{8}$' },
       chainId: false,
       bloom: false,
+      dataFee: false,
       wsUrl: false,
       // Only solid blocks credit: a depth does not show that 19 super representatives confirmed a block.
       confirmations: { const: 'finalized' },
@@ -165,6 +168,7 @@ const networkSchema = {
       genesisId: { type: 'string', pattern: '^[1-9A-HJ-NP-Za-km-z]{43,44}$' },
       chainId: false,
       bloom: false,
+      dataFee: false,
       solidityUrls: false,
     }),
   ],

@@ -10,6 +10,12 @@ it('networkKindOf returns the kind of the enabled networks', () => {
   expect(networkKindOf([])).toBe('main');
 });
 
+it('networkKindOf takes the kind of other chains from the networks file', () => {
+  const acme = { chain: 'ACME_L2' as Chain, enabled: true };
+  expect(networkKindOf([{ ...acme, kind: 'test' }, ...on('ETH_SEPOLIA')])).toBe('test');
+  expect(() => networkKindOf([{ ...acme, kind: 'test' }, ...on('ETH')])).toThrow(/ETH.*ACME_L2/);
+});
+
 it('networkKindOf refuses main and test networks together and names both', () => {
   expect(() => networkKindOf(on('TRON', 'TRON_TEST', 'ETH'))).toThrow(
     /main networks \(TRON, ETH\) and test networks \(TRON_TEST\).*second gateway/,

@@ -1,4 +1,4 @@
-import { chainIdOf, familyOf, genesisIdOf } from '@opentill/domain/chains';
+import { PRESETS, presetOf, type Preset } from '@opentill/domain/chains';
 import { parseAmount } from '@opentill/domain/money';
 import {
   areEndedByEpochs,
@@ -28,8 +28,6 @@ const SUI_BUDGET_MAX = 50_000_000_000n;
 /** Minimum units of a transaction (`base_tx_cost_fixed`). */
 const SUI_UNITS_MIN = 1_000n;
 
-const MAIN_CHAINS = ['TRON', 'SUI'] as const;
-
 /** Finds contradictions that a schema cannot express, within and between networks. One sentence each. */
 export function mistakesOf(networks: readonly NetworkConfig[]): string[] {
   return networks.flatMap((network, index) => {
@@ -46,23 +44,53 @@ export function mistakesOf(networks: readonly NetworkConfig[]): string[] {
   });
 }
 
+/** A payment on a chain with two names would count twice. */
 function identityMistakes(network: NetworkConfig, before: readonly NetworkConfig[]): string[] {
-  const mistakes: string[] = [];
-  const { chain, chainId, genesisId, family } = network;
-  if (family !== familyOf(chain)) mistakes.push(` family must be ${familyOf(chain)}`);
+  const { chain } = network;
+  const preset = presetOf(chain);
+  const mistakes = preset === undefined ? configuredMistakes(network) : presetMistakes(network, preset);
   if (before.some((other) => other.chain === chain)) mistakes.push(' is listed twice');
-  const knownId = chainIdOf(chain);
+  const { chainId } = network;
+  const twin = before.find((other) => other.chain !== chain && other.chainId === chainId);
+  const isRight = chainId !== undefined && chainId === (preset?.chainId ?? chainId);
+  if (isRight && twin !== undefined)
+    mistakes.push(`/chainId is also the one of ${twin.chain}; remove one of the two`);
+  return mistakes;
+}
+
+function presetMistakes(network: NetworkConfig, preset: Preset): string[] {
+  const { chain, chainId, genesisId, family, kind } = network;
+  const mistakes: string[] = [];
+  if (family !== preset.family) mistakes.push(` family must be ${preset.family}`);
+  if (kind !== undefined && kind !== preset.kind) mistakes.push(`/kind must be ${preset.kind}, or absent`);
   // A devnet too: with another chain's id a test network would sign real money.
-  if (knownId !== undefined && chainId !== knownId)
-    mistakes.push(`/chainId must be ${knownId}, the one of ${chain}`);
-  const knownGenesis = genesisIdOf(chain);
-  if (knownGenesis !== undefined && genesisId !== knownGenesis)
-    mistakes.push(`/genesisId must be ${knownGenesis}, the one of ${chain}`);
-  const namesakes = MAIN_CHAINS.filter(
-    (main) => main !== chain && familyOf(main) === familyOf(chain) && genesisIdOf(main) === genesisId,
-  );
+  if (preset.chainId !== undefined && chainId !== preset.chainId)
+    mistakes.push(`/chainId must be ${preset.chainId}, the one of ${chain}`);
+  if (preset.genesisId !== undefined && genesisId !== preset.genesisId)
+    mistakes.push(`/genesisId must be ${preset.genesisId}, the one of ${chain}`);
+  const namesakes = Object.entries<Preset>(PRESETS)
+    .filter(
+      ([name, known]) => name !== chain && known.family === preset.family && known.genesisId === genesisId,
+    )
+    .map(([name]) => name);
   if (genesisId !== undefined && namesakes.length > 0)
     mistakes.push(`/genesisId is the one of ${namesakes.join(', ')}`);
+  return mistakes;
+}
+
+function configuredMistakes({ family, chainId, kind }: NetworkConfig): string[] {
+  if (family !== 'EVM') {
+    const known = Object.entries<Preset>(PRESETS).filter(([, preset]) => preset.family === family);
+    return [` is not a ${family} chain; use ${known.map(([name]) => name).join(' or ')}`];
+  }
+  const mistakes: string[] = [];
+  if (chainId === undefined) mistakes.push('/chainId is required: the answer of eth_chainId, as a number');
+  if (kind === undefined)
+    mistakes.push('/kind is required for a chain that is no preset: "main" (real money) or "test"');
+  // A later version may make the chain a preset, so another name is allowed. The database has one name for a chain id.
+  const [name, preset] = Object.entries<Preset>(PRESETS).find(([, known]) => known.chainId === chainId) ?? [];
+  if (preset !== undefined && chainId !== undefined && kind !== preset.kind)
+    mistakes.push(`/kind must be ${preset.kind}: ${chainId} is the chain id of ${name}`);
   return mistakes;
 }
 
@@ -156,8 +184,8 @@ function tokenMistakes(network: NetworkConfig, token: TokenConfig, place: number
   const mistakes: string[] = [];
   const before = network.tokens.slice(0, place);
   const { symbol, contract, decimals } = token;
-  // `family` may be wrong: that is reported once and not for each token. So the chain counts.
-  const family = familyOf(network.chain);
+  // `family` of a preset may be wrong: that is reported once and not for each token. So the chain counts.
+  const family = presetOf(network.chain)?.family ?? network.family;
   if (before.some((other) => other.symbol.toUpperCase() === symbol.toUpperCase()))
     mistakes.push('is listed twice');
   const spelling = (text: string | null) => (family === 'EVM' ? text?.toLowerCase() : text) ?? null;

@@ -29,6 +29,8 @@ const ETH = {
 };
 const BSC = { ...ETH, chain: 'BSC', chainId: 56, confirmations: 'finalized', blockTimeMs: 450 };
 
+const ACME = { ...ETH, chain: 'ACME_L2', chainId: 31_337, kind: 'test', name: 'Acme L2' };
+
 const TRON = {
   ...ETH,
   chain: 'TRON',
@@ -66,6 +68,11 @@ describe('network file', () => {
     ]);
     expect(networks[0]).toEqual(ETH);
     expect(networks[1]?.finality).toEqual({ staleSeconds: 30, minDepth: 15, fallbackDepth: 240 });
+  });
+
+  it('an EVM chain needs no preset, and the environment names its endpoints', () => {
+    const [acme] = parse([ACME], { ACME_L2_RPC_URLS: 'https://own.example' });
+    expect(acme).toEqual({ ...ACME, rpcUrls: ['https://own.example'] });
   });
 
   it('an endpoint is a URL or an object with limits', () => {
@@ -177,6 +184,40 @@ describe('network file', () => {
       'a test network with the id of a main network',
       [{ ...ETH, chain: 'ETH_SEPOLIA' }],
       ['/networks/0 (ETH_SEPOLIA)/chainId must be 11155111, the one of ETH_SEPOLIA'],
+    ],
+    [
+      'a chain that is no preset without its identity',
+      [{ ...ACME, chainId: undefined, kind: undefined }],
+      [
+        '/networks/0 (ACME_L2)/chainId is required: the answer of eth_chainId, as a number',
+        '/networks/0 (ACME_L2)/kind is required for a chain that is no preset: "main" (real money) or "test"',
+      ],
+    ],
+    [
+      'a chain of another family that is no preset',
+      [{ ...TRON, chain: 'TRON_SHASTA' }],
+      ['/networks/0 (TRON_SHASTA) is not a TRON chain; use TRON or TRON_TEST'],
+    ],
+    [
+      'a preset of another kind, a test network with the chain id of a main one',
+      [
+        { ...ETH, kind: 'test' },
+        { ...ACME, chainId: 56 },
+      ],
+      [
+        '/networks/0 (ETH)/kind must be main, or absent',
+        '/networks/1 (ACME_L2)/kind must be main: 56 is the chain id of BSC',
+      ],
+    ],
+    [
+      'two chains with one chain id',
+      [ACME, { ...ACME, chain: 'ACME' }],
+      ['/networks/1 (ACME)/chainId is also the one of ACME_L2; remove one of the two'],
+    ],
+    [
+      'a name of another form',
+      [{ ...ACME, chain: 'acme-l2' }],
+      ['/networks/0/chain must match pattern "^[A-Z][A-Z0-9_]{1,31}$"'],
     ],
     [
       'tokens with equal symbols or contracts',

@@ -9,7 +9,7 @@ export type ReadNetworkFileErrorCode =
   'NETWORKS_UNREADABLE';
 
 /** URLs contain keys of providers, so each variable may name a file that holds its value. */
-const FROM_FILE = /^[A-Z_]+_(RPC_URLS|SOLIDITY_URLS|WS_URL)_FILE$/;
+const FROM_FILE = /^[A-Z][A-Z0-9_]+_(RPC_URLS|SOLIDITY_URLS|WS_URL)_FILE$/;
 
 /**
  * See parseNetworkFile. @throws GatewayError NETWORKS_UNREADABLE, NETWORKS_INVALID: the operator must correct the files

@@ -1,6 +1,7 @@
-import { isTestNetwork, type Chain } from '@opentill/domain/chains';
+import type { Chain } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { rpcEndpointsOf, type NetworkConfig } from './network-config.ts';
+import { isTestNetwork } from './network-kind.ts';
 
 /** `same-host`: one operator can make two sources agree. `plain-http` (or ws): answers can be changed in transit. */
 export const SOURCE_RISKS = ['same-host', 'plain-http'] as const;
@@ -18,7 +19,7 @@ export type SourceRisksErrorCode = 'SOURCES_UNSAFE';
 /** Checks enabled main networks only. */
 export function findSourceRisks(networks: readonly NetworkConfig[]): readonly SourceRisk[] {
   return networks
-    .filter(({ chain, enabled }) => enabled && !isTestNetwork(chain))
+    .filter((network) => network.enabled && !isTestNetwork(network))
     .flatMap((network) => [...sharedHosts(network), ...plainHosts(network)]);
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
-import { CHAINS } from '@opentill/domain/chains';
+import { PRESETS, type Preset } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { translateDatabaseError } from './database-error.ts';
 import { connectToPrimary } from './find-primary.ts';
@@ -210,13 +210,25 @@ async function apply(client: pg.Client, migration: Migration, sum: string, waitM
   }
 }
 
-/** Row policies read them. Chains that this version lacks keep their rows. */
+/**
+ * Row policies read them. Chains that are no presets of this version keep their rows. A preset has no chain id where a
+ * configured chain has it: its payments would count twice.
+ */
 export async function addChains(client: pg.Client): Promise<void> {
-  const chains = Object.entries(CHAINS).map(([chain, { family }]) => ({ chain, family }));
+  const chains = Object.entries<Preset>(PRESETS).map(([chain, preset]) => ({ chain, ...preset }));
+  const presets = `jsonb_to_recordset($1) as known (chain text, family text, "chainId" bigint, kind text)`;
   await client.query(
-    `insert into chain_family (chain, family)
-     select chain, family from jsonb_to_recordset($1) as known (chain text, family text)
-     on conflict (chain) do nothing`,
+    `insert into chain_family (chain, family) select chain, family from ${presets} on conflict (chain) do nothing`,
+    [JSON.stringify(chains)],
+  );
+  const { rowCount } = await client.query(
+    `select from pg_attribute where attrelid = 'chain_family'::regclass and attname = 'chain_id'`,
+  );
+  if (rowCount === 0) return; // before migration 0002
+  await client.query(
+    `update chain_family c set chain_id = known."chainId", kind = known.kind from ${presets}
+     where c.chain = known.chain and c.kind is null
+       and not exists (select from chain_family o where o.chain_id = known."chainId")`,
     [JSON.stringify(chains)],
   );
 }

@@ -50,7 +50,7 @@ export interface WalletNonceTable {
 
 /** Fee limits of a signed transaction: decimal strings in base units of the native coin. */
 export type FeeTermsJson =
-  | { gasLimit: string; maxFeePerGas: string; maxPriorityFeePerGas: string }
+  | { gasLimit: string; maxFeePerGas: string; maxPriorityFeePerGas: string; dataFee?: string }
   | { feeLimit: string; lastEpoch?: number };
 
 export interface OwnTransactionTable {

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { Database, Db } from '../src/database.ts';
 import { endSecretChange, rotateWebhookSecret } from '../src/merchants.ts';
 import { SERVICE_SCHEMAS, serviceRole, type ServiceSchema } from '../src/service-schema.ts';
-import { CHAIN_VALUES, familyOf, type Chain } from '@opentill/domain/chains';
+import { PRESET_CHAINS, familyOf, type Chain } from '@opentill/domain/chains';
 import { aFate, aReservedPayout, aSignedPayout } from '@opentill/testkit/payout-scenario';
 import {
   aChainCursor,
@@ -262,6 +262,7 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
     relocated_transfer: READ,
   },
   signer: {
+    chain_family: READ,
     ...Object.fromEntries(
       [
         'orders',
@@ -856,7 +857,7 @@ describe('forbidden statements', () => {
         .insertInto('block')
         .values({ ...block, chain, height: 88 })
         .execute();
-    for (const chain of CHAIN_VALUES) {
+    for (const chain of PRESET_CHAINS) {
       const own = { EVM: 'scanner_evm', TRON: 'scanner_tron', SUI: 'scanner_sui' }[familyOf(chain)];
       for (const role of ['scanner_evm', 'scanner_tron', 'scanner_sui'] as const)
         if (role === own) await write(role, chain);
@@ -877,7 +878,7 @@ describe('forbidden statements', () => {
 
   test('the policies of scanners find the chains of a family in one table', async () => {
     const block = { height: 1, hash: '0x1', parent_hash: '0x0', block_time: new Date() };
-    for (const chain of CHAIN_VALUES.filter((value) => familyOf(value) === 'EVM'))
+    for (const chain of PRESET_CHAINS.filter((value) => familyOf(value) === 'EVM'))
       await as('scanner_evm')
         .insertInto('block')
         .values({ ...block, chain, height: 77 })

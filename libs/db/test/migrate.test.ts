@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { MIGRATOR_LOCK, migrate } from '../src/migrate.ts';
 import { MIGRATIONS, type Migration } from '../src/migrations.ts';
-import { CHAIN_VALUES, familyOf } from '@opentill/domain/chains';
+import { PRESET_CHAINS, presetOf } from '@opentill/domain/chains';
 import { roleUrl, setRolePasswords } from '../src/roles.ts';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 
@@ -52,19 +52,36 @@ describe('migrate', () => {
   test('adds chains that a later version knows, without a migration', async () => {
     await migrate(url);
     const chains = () =>
-      query<{ chain: string; family: string }>('select * from chain_family order by chain');
+      query<{ chain: string; family: string; chain_id: string | null; kind: string | null }>(
+        'select * from chain_family order by chain',
+      );
     const known = await chains();
     expect(known).toEqual(
-      CHAIN_VALUES.map((chain) => ({ chain, family: familyOf(chain) })).toSorted((a, b) =>
+      PRESET_CHAINS.map((chain) => presetOf(chain)!)
+        .map(({ family, chainId, kind }, at) => ({
+          chain: PRESET_CHAINS[at],
+          family,
+          chain_id: chainId === undefined ? null : String(chainId),
+          kind,
+        }))
+        .toSorted((a, b) => (a.chain! < b.chain! ? -1 : 1)),
+    );
+    await query(`delete from chain_family where chain = 'POLYGON'`); // as if this version were the first to know it
+    await query(`insert into chain_family values ('ACME', 'EVM', 31337, 'test')`); // and the networks file had this one
+    await migrate(url);
+    expect(await chains()).toEqual(
+      [{ chain: 'ACME', family: 'EVM', chain_id: '31337', kind: 'test' }, ...known].toSorted((a, b) =>
         a.chain < b.chain ? -1 : 1,
       ),
     );
-    await query(`delete from chain_family where chain = 'POLYGON'`); // as if this version were the first to know it
-    await query(`insert into chain_family values ('BASE', 'EVM')`); // and a later one had been used before
+  });
+
+  test('keeps a configured chain whose chain id a later preset has', async () => {
     await migrate(url);
-    expect(await chains()).toEqual(
-      [{ chain: 'BASE', family: 'EVM' }, ...known].toSorted((a, b) => (a.chain < b.chain ? -1 : 1)),
-    );
+    await query(`delete from chain_family where chain = 'POLYGON'`);
+    await query(`insert into chain_family values ('MATIC', 'EVM', 137, 'main')`);
+    await migrate(url);
+    expect(await query(`select chain from chain_family where chain_id = 137`)).toEqual([{ chain: 'MATIC' }]);
   });
 
   test('migrates as the owner of the database, without a superuser', async () => {

@@ -1,22 +1,24 @@
 import { expect, test } from 'vitest';
-import { CHAIN_VALUES, chainIdOf, FAMILIES, familyOf, isChain } from './chains.ts';
+import { familyOf, isChain, PRESET_CHAINS, PRESETS, presetOf, type Chain } from './chains.ts';
 
-test('has twelve chain values, a main and a test network each', () => {
-  expect(CHAIN_VALUES).toHaveLength(12);
-  for (const chain of CHAIN_VALUES) expect(FAMILIES).toContain(familyOf(chain));
+test.each(['eth', 'ETH ', '', 'E', '1ETH', '_ETH', 'toString', '__proto__', `A${'B'.repeat(32)}`, null, 1])(
+  'rejects %j as a chain',
+  (value) => {
+    expect(isChain(value)).toBe(false);
+  },
+);
+
+test('a chain that is no preset belongs to the EVM family and has no known identity', () => {
+  const chain = 'ACME_L2' as Chain;
+  expect(isChain(chain)).toBe(true);
+  expect(familyOf(chain)).toBe('EVM');
+  expect(presetOf(chain)).toBeUndefined();
 });
 
-test.each(['eth', 'ETH ', '', 'toString', '__proto__', null, 1])('rejects %j as a chain', (value) => {
-  expect(isChain(value)).toBe(false);
-});
-
-test('gives a unique chain id to every EVM chain and to no other', () => {
-  const ids = CHAIN_VALUES.filter((chain) => familyOf(chain) === 'EVM').map(chainIdOf);
-  expect(ids).toEqual([1, 11_155_111, 56, 97, 137, 80_002, 43_114, 43_113]);
-  expect(CHAIN_VALUES.filter((chain) => familyOf(chain) !== 'EVM').map(chainIdOf)).toEqual([
-    undefined,
-    undefined,
-    undefined,
-    undefined,
-  ]);
+test('presets have names of the allowed form, and EVM presets distinct chain ids', () => {
+  for (const chain of PRESET_CHAINS) expect(isChain(chain)).toBe(true);
+  const ids = Object.values(PRESETS).flatMap((preset) => ('chainId' in preset ? [preset.chainId] : []));
+  expect(new Set(ids).size).toBe(ids.length);
+  for (const chain of PRESET_CHAINS)
+    expect(presetOf(chain)?.chainId !== undefined).toBe(familyOf(chain) === 'EVM');
 });

@@ -4,6 +4,7 @@ import { abortableDelay } from '@opentill/runtime/abortable-delay';
 import { startLoop } from '@opentill/runtime/loop';
 import type { Clock } from '@opentill/runtime/clock';
 import { createStartGates, type StartGates } from '@opentill/runtime/start-gates';
+import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { checkFailureOf, type CheckFailure } from '@opentill/chain/check-failure';
 import { createHeadFollowing } from './follow-heads.ts';
 import { retryAfterMs } from './isolate-failure.ts';
@@ -34,6 +35,11 @@ export function createChainGates(
   return createStartGates({ failureOf: checkFailureOf, nowMs: () => clock.now().getTime(), onNoneUsable });
 }
 
+async function checkChain({ store, network, reader }: ScanChainDeps, options: ReadOptions): Promise<void> {
+  await store.requireRegistered(network);
+  await reader.checkNetwork(options);
+}
+
 /**
  * Scans one chain while this replica holds its lease. The lease has its own loop, so that a slow node does not cost the
  * lease. The scan loop polls, and also runs when a subscription reports a head. A resting chain has no subscription. A
@@ -45,7 +51,7 @@ export function startChainScan(deps: ScanChainDeps): ChainScan {
   const tick = createScanTick({ ...deps, onFollowing });
   const pace = createPollPace(network, deps.clock);
   let hasMore = true;
-  const gate = deps.gates.add((options) => reader.checkNetwork(options));
+  const gate = deps.gates.add((options) => checkChain(deps, options));
 
   const scanLoop = startLoop({
     name: `scan ${network.chain}`,

@@ -6,6 +6,8 @@ export interface ScanNetwork extends Pick<
   NetworkConfig,
   | 'chain'
   | 'family'
+  | 'chainId'
+  | 'kind'
   | 'confirmations'
   | 'finality'
   | 'aloneAfterSeconds'
@@ -42,11 +44,13 @@ export function scanNetworkOf(
     }
     symbols.set(canonical as TokenContract, symbol);
   }
-  const { chain, family, confirmations, finality, aloneAfterSeconds, blockTimeMs } = network;
+  const { chain, family, chainId, kind, confirmations, finality, aloneAfterSeconds, blockTimeMs } = network;
   const { pollIntervalMs, reorgWindow, maxBlockRange } = network;
   return {
     chain,
     family,
+    ...(chainId === undefined ? {} : { chainId }),
+    ...(kind === undefined ? {} : { kind }),
     confirmations,
     ...(finality === undefined ? {} : { finality }),
     ...(aloneAfterSeconds === undefined ? {} : { aloneAfterSeconds }),

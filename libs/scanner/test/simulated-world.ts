@@ -50,6 +50,7 @@ export function createCrasher() {
         };
       // By name: a new function has to be listed here.
       return {
+        requireRegistered: store.requireRegistered,
         loadState: around(store.loadState),
         insertFirstState: around(store.insertFirstState),
         commit: around(store.commit),

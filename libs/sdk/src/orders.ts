@@ -9,8 +9,16 @@ export type Chain =
   | 'POLYGON_AMOY'
   | 'AVAX_C_CHAIN'
   | 'AVAX_FUJI_TEST'
+  | 'BASE'
+  | 'BASE_SEPOLIA'
+  | 'ARBITRUM'
+  | 'ARBITRUM_SEPOLIA'
+  | 'OPTIMISM'
+  | 'OPTIMISM_SEPOLIA'
   | 'SUI'
-  | 'SUI_TEST';
+  | 'SUI_TEST'
+  // An EVM chain of the gateway's networks file. The intersection keeps the completion of the names above.
+  | (string & {});
 
 /** INIT: no payment. PENDING: partly paid. PENDING_CONFIRMATION: fully paid, unconfirmed. The others are final. */
 export type OrderStatus = 'INIT' | 'PENDING' | 'PENDING_CONFIRMATION' | 'SUCCESS' | 'EXPIRED' | 'FAILED';
@@ -169,6 +177,8 @@ export interface CheckoutOrder {
   readonly serverTime: number;
   readonly merchant: MerchantProfile;
   readonly isTestNetwork: boolean;
+  /** EIP-155 chain id; null for TRON and SUI. Absent from gateways before 0.2.0. */
+  readonly chainId?: number | null;
   /** Newest first, at most 20. */
   readonly unmatched: readonly UnmatchedPayment[];
   /** All of them; at most 1,000 are counted. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { evmAddressCodec } from '@opentill/chain-evm/address';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
+import type { Chain } from '@opentill/domain/chains';
 import { baseUnits } from '@opentill/domain/money';
 import { createAssetBook } from './asset-book.ts';
 
@@ -68,6 +69,22 @@ describe('createAssetBook', () => {
     expect(book.enabledChains).toEqual([]);
     expect(book.nativeDecimals('TRON_TEST')).toBe(6);
     expect(book.nativeDecimals('SUI')).toBe(18);
+  });
+
+  it('knows the presets and the chains of its networks file, with their identity', () => {
+    const acme = { ...network, chain: 'ACME_L2' as Chain, chainId: 31_337, kind: 'test' as const };
+    const book = createAssetBook([acme], [evmAddressCodec]);
+    expect(['ACME_L2', 'ETH', 'DOGE', 'toString', null].map(book.isKnownChain)).toEqual([
+      true,
+      true,
+      false,
+      false,
+      false,
+    ]);
+    expect(book.find(acme.chain, 'USDT')?.family).toBe('EVM');
+    expect([acme.chain, 'ETH' as const, 'TRON' as const].map(book.chainIdOf)).toEqual([31_337, 1, null]);
+    expect(book.isTestNetwork(acme.chain)).toBe(true);
+    expect(book.isTestNetwork('GONE_L2' as Chain)).toBe(true); // the kind of the gateway
   });
 
   it('rejects a contract that is not an address', () => {

@@ -9,7 +9,8 @@ import {
 } from '@opentill/contracts/network-config';
 import type { TokenDisplay } from '@opentill/contracts/format-unmatched';
 import type { SupportedSymbolAnswer } from '@opentill/contracts/http/answers';
-import type { Chain, Family } from '@opentill/domain/chains';
+import { isTestNetwork, networkKindOf } from '@opentill/contracts/network-kind';
+import { isChain, presetOf, type Chain, type Family } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { formatAmount, parseAmount, type BaseUnits } from '@opentill/domain/money';
 
@@ -49,6 +50,12 @@ export interface AssetBook {
   /** Decimals of a chain's native coin, also for a disabled chain. */
   nativeDecimals(chain: Chain): number;
   readonly enabledChains: readonly Chain[];
+  /** True for presets and chains of the networks file, also disabled ones. */
+  readonly isKnownChain: (value: unknown) => value is Chain;
+  /** The gateway's kind for a chain that the file no longer contains. */
+  isTestNetwork(chain: Chain): boolean;
+  /** EIP-155 chain id; null for another family, and for a chain that is neither a preset nor in the file. */
+  chainIdOf(chain: Chain): number | null;
   /** Between two polls of the chain's scanner at rest; 0 for an unknown chain. */
   restIntervalMs(chain: Chain): number;
   readonly payoutChains: readonly Chain[];
@@ -78,10 +85,7 @@ export function createAssetBook(
   });
   const byKey = new Map(assets.map((asset) => [keyOf(asset.chain, asset.symbol), asset]));
   const symbols = assets.map(toSupportedSymbol);
-  const explorers = new Map(networks.map((network) => [network.chain, network.explorerTxUrl]));
-  const names = new Map(networks.map((network) => [network.chain, network.name]));
-  const rests = new Map(networks.map((network) => [network.chain, restIntervalMsOf(network)]));
-  const native = new Map(networks.map((network) => [network.chain, network.nativeDecimals]));
+  const byChain = new Map(networks.map((network) => [network.chain, network]));
   const tokens = new Map(
     networks.flatMap(({ chain, tokens: configured }) =>
       configured.map((token) => [keyOf(chain, token.symbol), token] as const),
@@ -95,13 +99,24 @@ export function createAssetBook(
           (chain === undefined || asset.chain === chain) &&
           (symbol === undefined || asset.symbol.toUpperCase() === symbol.toUpperCase()),
       ),
-    nameOf: (chain) => names.get(chain) ?? chain,
-    explorerTxUrl: (chain) => explorers.get(chain) ?? null,
-    explorerUrl: (chain, txid) => explorers.get(chain)?.replaceAll('{txid}', txid) ?? null,
+    nameOf: (chain) => byChain.get(chain)?.name ?? chain,
+    explorerTxUrl: (chain) => byChain.get(chain)?.explorerTxUrl ?? null,
+    explorerUrl: (chain, txid) => byChain.get(chain)?.explorerTxUrl?.replaceAll('{txid}', txid) ?? null,
     tokenOf: (chain, symbol) => tokens.get(keyOf(chain, symbol)),
-    nativeDecimals: (chain) => native.get(chain) ?? USUAL_NATIVE_DECIMALS,
+    nativeDecimals: (chain) => byChain.get(chain)?.nativeDecimals ?? USUAL_NATIVE_DECIMALS,
     enabledChains: enabled.map((network) => network.chain),
-    restIntervalMs: (chain) => rests.get(chain) ?? 0,
+    isKnownChain: (value): value is Chain =>
+      isChain(value) && (presetOf(value) !== undefined || byChain.has(value)),
+    isTestNetwork: (chain) => {
+      const network = byChain.get(chain);
+      if (network !== undefined) return isTestNetwork(network);
+      return (presetOf(chain)?.kind ?? networkKindOf(networks)) === 'test';
+    },
+    chainIdOf: (chain) => presetOf(chain)?.chainId ?? byChain.get(chain)?.chainId ?? null,
+    restIntervalMs: (chain) => {
+      const network = byChain.get(chain);
+      return network === undefined ? 0 : restIntervalMsOf(network);
+    },
     payoutChains: enabled.filter(({ payouts }) => payouts !== undefined).map((network) => network.chain),
     enabledFamilies: [...new Set(enabled.map((network) => network.family))],
     formatAddress: (family, address) => codecOf.get(family)?.format(address as Address) ?? address,

@@ -2,17 +2,20 @@ import { describe, expect, it } from 'vitest';
 import fc from 'fast-check';
 import { asObject, readMember } from '@opentill/contracts/signing/json-value';
 import { tokenizeJson } from '@opentill/contracts/signing/tokenize-json';
+import { createAssetBook } from './asset-book.ts';
 import { readCollectionFields, readPayoutFields, type FieldRules } from './order-fields.ts';
 
 const V3: FieldRules = {
   version: 'V3',
   allowHttpReturnUrl: false,
   enabledChains: ['ETH_SEPOLIA', 'BSC_TEST'],
+  isKnownChain: createAssetBook([], []).isKnownChain,
 };
 const V2: FieldRules = {
   version: 'V2',
   allowHttpReturnUrl: false,
   enabledChains: ['ETH_SEPOLIA', 'BSC_TEST'],
+  isKnownChain: createAssetBook([], []).isKnownChain,
 };
 
 /** Parses `data` with the api's tokenizer, which keeps number literals. */

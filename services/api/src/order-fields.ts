@@ -4,7 +4,7 @@ import {
   type JsonObject,
   type JsonValue,
 } from '@opentill/contracts/signing/json-value';
-import { isChain, type Chain } from '@opentill/domain/chains';
+import type { Chain } from '@opentill/domain/chains';
 import { isAmountText } from '@opentill/domain/money';
 import { isBlank, wrongType } from './explain/describe-value.ts';
 import {
@@ -47,6 +47,8 @@ export interface FieldRules {
   readonly allowHttpReturnUrl: boolean;
   /** Listed in the detail of an unknown chain. */
   readonly enabledChains: readonly Chain[];
+  /** True for presets and chains of the networks file. */
+  isKnownChain(value: unknown): value is Chain;
 }
 
 const NAME_GRAMMAR = /^[A-Za-z0-9_.:~@-]{1,64}$/;
@@ -122,7 +124,8 @@ function readOrderFields(
   const symbol = readText(data.get('symbol'));
   if (symbol === undefined) return { code: 'SYMBOL_BLANK', detail: explainSymbol(data.get('symbol')) };
   const chain = data.get('chain');
-  if (!isChain(chain)) return { code: 'CHAIN_BLANK', detail: explainChain(chain, rules.enabledChains) };
+  if (!rules.isKnownChain(chain))
+    return { code: 'CHAIN_BLANK', detail: explainChain(chain, rules.enabledChains) };
   if (ofReceiver !== undefined) return ofReceiver;
   const uid = readUid(data.get('uid'));
   if (uid === undefined) return { code: 'UID_INVALID', detail: explainUid(data.get('uid')) };

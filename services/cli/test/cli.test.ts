@@ -627,7 +627,7 @@ describe('opentill rescan', () => {
   });
 
   it.each([
-    [['--chain', 'DOGE', '--from', '1', '--to', '2'], /DOGE is not a chain/],
+    [['--chain', 'doge', '--from', '1', '--to', '2'], /doge is not a chain/],
     [['--chain', 'ETH', '--from', 'x', '--to', '2'], /--from must be a block height/],
     [['--chain', 'ETH', '--from', '1', '--to', '99999999999999999999'], /--to must be a block height/],
     [['--chain', 'ETH', '--from', '3', '--to', '2'], /--to is below --from/],

@@ -254,7 +254,7 @@ function startDriverOf(
       policy,
       isDepositAddress: (address, index) => keys.admitDeposit(network.family, index, address),
     },
-    readClocks: createClockReader(db, network.chain, clock),
+    readClocks: createClockReader(db, network, clock),
     monotonicMs: () => performance.now(),
     stateDirectory: deps.stateDirectory,
     onCommitted: () => relay.wake(),

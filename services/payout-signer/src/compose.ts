@@ -5,7 +5,7 @@ import { suiFamily } from '@opentill/chain-sui/family';
 import { createSuiSender } from '@opentill/chain-sui/sender/create-sender';
 import { tronFamily } from '@opentill/chain-tron/family';
 import { createTronSender } from '@opentill/chain-tron/sender/create-sender';
-import { networkKindOf } from '@opentill/contracts/network-kind';
+import { isTestNetwork, networkKindOf } from '@opentill/contracts/network-kind';
 import { arePaidByGas, MAX_PAYOUT_GAS, type NetworkConfig } from '@opentill/contracts/network-config';
 import {
   payoutTermsOf,
@@ -16,7 +16,7 @@ import {
 import { readNetworkFile } from '@opentill/contracts/read-network-file';
 import { findSourceRisks, requireSafeSources } from '@opentill/contracts/source-risks';
 import { openDatabase } from '@opentill/db/database';
-import { isTestNetwork, type NetworkKind } from '@opentill/domain/chains';
+import type { NetworkKind } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { connectBroker } from '@opentill/messaging/connection';
 import { systemClock } from '@opentill/runtime/clock';
@@ -85,7 +85,7 @@ export const composePayoutSigner: Compose = async (env, { fail, sharesProcess })
       ),
       wallets: keys.addresses,
       keys,
-      policy: judgeByPolicy(policy, { isLocal }),
+      policy: judgeByPolicy(policy, kind, { isLocal }),
       sellers: await openSellers(config, networks),
       instanceId,
       stateDirectory: config.stateDirectory,
@@ -107,7 +107,7 @@ export type LocalProfileErrorCode =
 
 function refuseMainNetworks(networks: readonly NetworkConfig[]): void {
   const main = networks
-    .filter(({ chain, enabled }) => enabled && !isTestNetwork(chain))
+    .filter((network) => network.enabled && !isTestNetwork(network))
     .map(({ chain }) => chain);
   if (main.length === 0) return;
   throw new GatewayError<LocalProfileErrorCode>(

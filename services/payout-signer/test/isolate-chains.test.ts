@@ -110,7 +110,7 @@ function start(
     unpayable,
     wallets,
     keys: world.keys,
-    policy: judgeByPolicy(undefined, { isLocal: true }),
+    policy: judgeByPolicy(undefined, 'test', { isLocal: true }),
     instanceId: newId(),
     stateDirectory: world.stateDirectory,
     fail: (error) => failures.push(error),

@@ -6,7 +6,7 @@ import { rpcEndpointsOf, type NetworkConfig } from '@opentill/contracts/network-
 import { parseNetworkFile } from '@opentill/contracts/parse-network-file';
 import { findSourceRisks } from '@opentill/contracts/source-risks';
 import { payoutTermsOf, tronPayoutTermsOf } from '@opentill/contracts/payout-terms';
-import { CHAINS, CHAIN_VALUES, type Chain } from '@opentill/domain/chains';
+import { PRESET_CHAINS, PRESETS, type Chain } from '@opentill/domain/chains';
 import { CHECKOUT } from '../src/read-markdown.ts';
 
 // Copied by hand from the issuers' lists: with a wrong contract or decimals, the gateway would credit worthless tokens.
@@ -19,6 +19,12 @@ const CHAIN_IDS: Partial<Record<Chain, number>> = {
   BSC_TEST: 97,
   POLYGON_AMOY: 80_002,
   AVAX_FUJI_TEST: 43_113,
+  BASE: 8_453,
+  BASE_SEPOLIA: 84_532,
+  ARBITRUM: 42_161,
+  ARBITRUM_SEPOLIA: 421_614,
+  OPTIMISM: 10,
+  OPTIMISM_SEPOLIA: 11_155_420,
 };
 const TOKENS: Partial<
   Record<Chain, Readonly<Record<string, readonly [contract: string, decimals: number]>>>
@@ -49,6 +55,17 @@ const TOKENS: Partial<
   },
   POLYGON_AMOY: { USDC: ['0x41e94eb019c0762f9bfcf9fb1e58725bfb0e7582', 6] },
   AVAX_FUJI_TEST: { USDC: ['0x5425890298aed601595a70ab815c96711a31bc65', 6] },
+  // Circle's list (developers.circle.com/stablecoins/usdc-contract-addresses). Not USDbC or USDC.e, which are bridged.
+  BASE: { USDC: ['0x833589fcd6edb6e08f4c7c32d4f71b54bda02913', 6] },
+  BASE_SEPOLIA: { USDC: ['0x036cbd53842c5426634e7929541ec2318f3dcf7e', 6] },
+  // USDT of Arbitrum's bridge, which Tether upgraded in place to USDT0.
+  ARBITRUM: {
+    USDT: ['0xfd086bc7cd5c481dcc9c85ebe478a1c0b69fcbb9', 6],
+    USDC: ['0xaf88d065e77c8cc2239327c5edb3a432268e5831', 6],
+  },
+  ARBITRUM_SEPOLIA: { USDC: ['0x75faf114eafb1bdbe2f0316df893fd58ce46aa4d', 6] },
+  OPTIMISM: { USDC: ['0x0b2c639c533813f4aa9d7837caf62653d097ff85', 6] },
+  OPTIMISM_SEPOLIA: { USDC: ['0x5fd84259d66cd46123540766be93dfe6d43130d7', 6] },
 };
 
 const read = (name: string): readonly NetworkConfig[] => {
@@ -66,7 +83,7 @@ describe.each([
   ['testnet', 'test', testnet],
 ] as const)('deploy/networks/%s.json', (_, kind, networks) => {
   it('has every chain of its kind once', () => {
-    const wanted = CHAIN_VALUES.filter((chain) => CHAINS[chain].network === kind);
+    const wanted = PRESET_CHAINS.filter((chain) => PRESETS[chain].kind === kind);
     expect(networks.map(({ chain }) => chain)).toEqual(wanted);
   });
 
@@ -102,6 +119,10 @@ describe.each(each)('%s', (chain, network) => {
       [contract?.toLowerCase(), decimals],
     ]);
     expect(Object.fromEntries(tokens)).toEqual(TOKENS[chain]);
+  });
+
+  it('charges for data where the chain is of the OP Stack', () => {
+    expect(network.dataFee).toBe(/^(BASE|OPTIMISM)/.test(chain) ? 'op-stack' : undefined);
   });
 
   it('has contracts with a valid checksum', () => {

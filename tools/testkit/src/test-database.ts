@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { CHAIN_VALUES } from '@opentill/domain/chains';
+import { PRESET_CHAINS } from '@opentill/domain/chains';
 import { openDatabase, type Database } from '@opentill/db/database';
 import { checksum, migrate } from '@opentill/db/migrate';
 import { MIGRATIONS } from '@opentill/db/migrations';
@@ -55,7 +55,7 @@ async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T
 function templateName(): string {
   const hash = createHash('sha256');
   for (const migration of MIGRATIONS) hash.update(`${migration.name} ${checksum(migration)}\n`);
-  hash.update(CHAIN_VALUES.join());
+  hash.update(PRESET_CHAINS.join());
   return `opentill_template_${hash.digest('hex').slice(0, 16)}`;
 }
 

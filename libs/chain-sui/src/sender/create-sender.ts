@@ -3,7 +3,7 @@ import type { ExpiringSender } from '@opentill/chain/expiring-sender';
 import type { SignerBackend } from '@opentill/chain/signer-backend';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { suiPayoutTermsOf } from '@opentill/contracts/payout-terms';
-import { isTestNetwork } from '@opentill/domain/chains';
+import { isTestNetwork } from '@opentill/contracts/network-kind';
 import type { SendAnswer } from '@opentill/chain-sources/send-to-all';
 import { suiAddressCodec } from '../address-codec.ts';
 import type { SourceDefect } from '../check-network.ts';
@@ -79,7 +79,7 @@ export function createSuiSender(network: NetworkConfig, deps: SuiSenderDeps): Ex
         sources,
         txHashes,
         stretch,
-        { onSingleSource, acceptsSingleSource: isTestNetwork(chain) },
+        { onSingleSource, acceptsSingleSource: isTestNetwork(network) },
         options,
       ),
     readPayment: (txHash, block, options = {}) => readPayment(sources, reader, txHash, block, options),

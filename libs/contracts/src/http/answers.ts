@@ -78,6 +78,8 @@ export interface PayinOrderAnswer {
   readonly merchant: MerchantProfile;
   /** The chain is a test network: its tokens have no value. */
   readonly isTestNetwork: boolean;
+  /** EIP-155 chain id; null for TRON and SUI. */
+  readonly chainId: number | null;
   /** Newest first, at most UNMATCHED_SHOWN of format-unmatched.ts. */
   readonly unmatched: readonly UnmatchedPayment[];
   /** At most UNMATCHED_COUNTED of format-unmatched.ts. */

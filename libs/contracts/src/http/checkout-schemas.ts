@@ -112,6 +112,12 @@ export const payinOrder = object('A collection as the checkout page shows it.', 
     description: 'The tokens of this chain have no value.',
     examples: [true],
   },
+  chainId: {
+    type: ['integer', 'null'],
+    minimum: 1,
+    description: 'Chain id of an EVM chain (EIP-155); null for TRON and SUI.',
+    examples: [11_155_111],
+  },
   unmatched: unmatchedPayments,
   unmatchedCount: {
     type: 'integer',

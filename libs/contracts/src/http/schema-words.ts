@@ -1,4 +1,4 @@
-import { CHAIN_VALUES } from '@opentill/domain/chains';
+import { CHAIN_PATTERN, PRESET_CHAINS } from '@opentill/domain/chains';
 
 /** JSON Schema 2020-12, as in OpenAPI 3.1. */
 export type JsonSchema = { readonly [keyword: string]: unknown };
@@ -25,7 +25,14 @@ export const decimal = (description: string): JsonSchema => ({
   pattern: '^[0-9]+(\\.[0-9]+)?$',
   description,
 });
-export const chain: JsonSchema = { type: 'string', enum: CHAIN_VALUES, description: 'Chain value.' };
+/** An EVM chain that only the networks file defines has its name as value. */
+const CHAIN_WORDS = `Chain value: one of ${PRESET_CHAINS.join(', ')}, or the name of an EVM chain of the gateway's networks file.`;
+export const chain: JsonSchema = {
+  type: 'string',
+  pattern: CHAIN_PATTERN,
+  description: CHAIN_WORDS,
+  examples: PRESET_CHAINS,
+};
 export const orderStatus: JsonSchema = { type: 'string', enum: ORDER_STATUSES, description: 'Order status.' };
 export const orderId: JsonSchema = {
   type: 'string',

@@ -1,5 +1,6 @@
-import { CHAIN_VALUES } from '@opentill/domain/chains';
-import { bool, moment, object, oneOf, orNull, text, words } from './typed-schema.ts';
+import type { Chain } from '@opentill/domain/chains';
+import { chain as chainSchema } from '../http/schema-words.ts';
+import { bool, moment, object, orNull, text, words, type Schema } from './typed-schema.ts';
 
 const MERCHANT_ID_PATTERN = '^[A-Za-z0-9_-]{1,64}$';
 export const OPERATOR_ID_PATTERN = '^[a-z0-9][a-z0-9_-]{0,31}$';
@@ -10,7 +11,7 @@ export const SETTINGS_MERCHANT_ID = 'default';
 export const merchantId = text("The merchant's id.", { pattern: MERCHANT_ID_PATTERN });
 export const orderId = text("The merchant's order id.", { pattern: '^[A-Za-z0-9_.:~@-]{1,64}$' });
 export const operatorId = text("The operator's id.", { pattern: OPERATOR_ID_PATTERN });
-export const chain = oneOf(CHAIN_VALUES, 'Chain value.');
+export const chain: Schema<Chain> = chainSchema;
 export const symbol = text('Token symbol.', { pattern: '^[A-Za-z0-9._-]{1,32}$' });
 /** An address, hash or digest as entered; looked up in the spellings of all families. */
 export const chainWord = (description: string) => text(description, { pattern: '^[A-Za-z0-9:_.-]{1,200}$' });

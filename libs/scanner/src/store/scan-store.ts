@@ -1,6 +1,7 @@
 import { writeChainStatus } from '@opentill/db/chain-status';
 import type { Db } from '@opentill/db/database';
 import { assertLease, type Lease } from '@opentill/db/lease';
+import { requireRegistered } from '@opentill/db/registered-chains';
 import { appendToOutbox } from '@opentill/db/outbox';
 import type { ServiceSchema } from '@opentill/db/service-schema';
 import type { ChainStatus } from '@opentill/domain/chain-status';
@@ -41,6 +42,7 @@ export function createScanStore(deps: ScanStoreDeps) {
     ...readChain(db),
     ...readOwn(db),
     committees: createCommitteeStore(deps),
+    requireRegistered: (network: ScanNetwork) => requireRegistered(db, network),
 
     /** The chain takes orders from its first cursor on. */
     insertFirstState: (lease: Lease, network: ScanNetwork, state: ChainState) =>

@@ -45,7 +45,7 @@ describe('approval text', () => {
     ` ${text}`,
     text.replace(',', ', '),
     text.replace('-v1', '-v2'),
-    text.replace('"ETH"', '"DOGE"'),
+    text.replace('"ETH"', '"doge"'),
     text.replace('"1500000000"', '1500000000'),
     text.replace('"1500000000"', '"01500000000"'),
     text.replace('"1500000000"', '"0"'),

@@ -192,7 +192,7 @@ describe('parsePolicy', () => {
     const mistakes = mistakesOf({
       version: 2,
       chains: {
-        DOGE: { enabled: true, assets: {} },
+        doge: { enabled: true, assets: {} },
         ETH: { enabled: 'yes', assets: { USDT: { maxPerHour: 5 } } },
       },
       allow: [{ family: 'EVM', address: RECEIVER, since: '2026-02-30T00:00:00Z' }],
@@ -206,7 +206,7 @@ describe('parsePolicy', () => {
     for (const words of [
       '/ must not have surprise',
       '/version must be equal to constant',
-      '/chains must not have DOGE: it is not a chain',
+      '/chains must not have doge: it is not a chain',
       '/chains/ETH/enabled must be boolean',
       "/chains/ETH/assets/USDT must have required property 'maxPerPayout'",
       "/chains/ETH/assets/USDT must have required property 'maxPerMerchantPerDay'",

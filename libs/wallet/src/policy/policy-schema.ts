@@ -1,4 +1,4 @@
-import { CHAIN_VALUES, FAMILIES } from '@opentill/domain/chains';
+import { CHAIN_PATTERN, FAMILIES } from '@opentill/domain/chains';
 
 /** As an operator writes it. Amounts are decimal strings in display units of the token. */
 export interface PolicyFile {
@@ -130,7 +130,7 @@ export const POLICY_SCHEMA = {
     chains: {
       type: 'object',
       minProperties: 1,
-      propertyNames: { enum: CHAIN_VALUES },
+      propertyNames: { pattern: CHAIN_PATTERN },
       additionalProperties: chainSchema,
     },
     // An empty list would read as "no address" and mean "any address".

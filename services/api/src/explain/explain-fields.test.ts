@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { asObject, readMember } from '@opentill/contracts/signing/json-value';
 import { tokenizeJson } from '@opentill/contracts/signing/tokenize-json';
+import { createAssetBook } from '../asset-book.ts';
 import { readCollectionFields, readPayoutFields, type FieldRules } from '../order-fields.ts';
 
 const V3: FieldRules = {
   version: 'V3',
   allowHttpReturnUrl: false,
   enabledChains: ['ETH_SEPOLIA', 'BSC_TEST'],
+  isKnownChain: createAssetBook([], []).isKnownChain,
 };
 const ORDER = { amount: '1', symbol: 'USDT', chain: 'ETH_SEPOLIA', orderId: 'a' };
 const RECEIVER = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';

@@ -14,7 +14,7 @@ import {
 import { toUnmatchedTransfers } from '@opentill/contracts/format-unmatched';
 import { toPayoutTransfer, type PayoutTransaction } from '@opentill/contracts/format-payout';
 import { signPaymentLink } from '@opentill/contracts/signing/verify-signature';
-import { isTestNetwork, type Chain } from '@opentill/domain/chains';
+import type { Chain } from '@opentill/domain/chains';
 import { confirmedNum } from '@opentill/domain/confirmations';
 import { formatAmount, type BaseUnits } from '@opentill/domain/money';
 import { COLLECTION_REASONS } from '@opentill/domain/settle-collection';
@@ -133,7 +133,8 @@ export function toPayinAnswer(order: OrderRow, assets: AssetBook, now: Date): Pa
     description: order.description,
     serverTime: unixSeconds(now),
     merchant: profileOf(order.merchant),
-    isTestNetwork: isTestNetwork(order.chain),
+    isTestNetwork: assets.isTestNetwork(order.chain),
+    chainId: assets.chainIdOf(order.chain),
     unmatched: unmatchedOf(order, assets),
     unmatchedCount: order.unmatchedCount,
   };

@@ -55,6 +55,7 @@ function rulesFor(merchant: Merchant, deps: OrderRouteDeps): FieldRules {
     version: merchant.version,
     allowHttpReturnUrl: deps.allowHttpReturnUrl,
     enabledChains: deps.assets.enabledChains,
+    isKnownChain: deps.assets.isKnownChain,
   };
 }
 

@@ -1,4 +1,3 @@
-import { isChain } from '@opentill/domain/chains';
 import { refusal, success, tooManyRequests } from '../answer.ts';
 import { explainChain } from '../explain/explain-fields.ts';
 import type { OrderRouteDeps, Route } from './order-routes.ts';
@@ -14,7 +13,7 @@ export function supportSymbolsRoute(deps: Pick<OrderRouteDeps, 'assets' | 'limit
     const chain = singleParameter(query, 'chain');
     const symbol = singleParameter(query, 'symbol');
     if (query.getAll('chain').length > 1) return refusal('CHAIN_UNSUPPORTED', 'chain: is there twice');
-    if (chain !== undefined && !isChain(chain)) {
+    if (chain !== undefined && !deps.assets.isKnownChain(chain)) {
       return refusal('CHAIN_UNSUPPORTED', explainChain(chain, deps.assets.enabledChains));
     }
     return success(

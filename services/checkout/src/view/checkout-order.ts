@@ -1,5 +1,5 @@
 import type { PayinOrderAnswer } from '@opentill/contracts/http/answers';
-import { isTestNetwork as isTestChain, type Chain } from '@opentill/domain/chains';
+import { presetOf, type Chain } from '@opentill/domain/chains';
 import { formatAmount, parseAmount } from '@opentill/domain/money';
 import { COLLECTION_REASONS } from '@opentill/domain/settle-collection';
 
@@ -12,6 +12,7 @@ export type UnmatchedPayment = Omit<PayinOrderAnswer['unmatched'][number], 'chai
 type AddedLater =
   | 'merchant'
   | 'isTestNetwork'
+  | 'chainId'
   | 'unmatched'
   | 'unmatchedCount'
   | 'chainName'
@@ -187,8 +188,13 @@ function webUrl(url: string | null | undefined): string | null {
   return url !== null && url !== undefined && /^https?:\/\//i.test(url) ? url : null;
 }
 
+/** A gateway that omits it knows presets only. */
+export function chainIdOf({ chain, chainId }: Pick<CheckoutOrder, 'chain' | 'chainId'>): number | null {
+  return chainId ?? presetOf(chain)?.chainId ?? null;
+}
+
 export function isOnTestNetwork({ chain, isTestNetwork }: CheckoutOrder): boolean {
-  return isTestNetwork ?? isTestChain(chain);
+  return isTestNetwork ?? presetOf(chain)?.kind === 'test';
 }
 
 function baseUnitsOf(amount: string, decimals: number): bigint {

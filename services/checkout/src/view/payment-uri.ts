@@ -1,5 +1,4 @@
-import { chainIdOf, familyOf } from '@opentill/domain/chains';
-import { dueAmount, type CheckoutOrder } from './checkout-order.ts';
+import { chainIdOf, dueAmount, type CheckoutOrder } from './checkout-order.ts';
 
 /**
  * The exact transfer, as link or QR content. EVM: EIP-681 (https://eips.ethereum.org/EIPS/eip-681),
@@ -10,8 +9,8 @@ import { dueAmount, type CheckoutOrder } from './checkout-order.ts';
  * for Sui (`sui:pay?…`) is experimental, and wallets answer it with a contract call instead of a transfer.
  */
 export function paymentUri(order: CheckoutOrder): string | null {
-  const chainId = chainIdOf(order.chain);
-  if (familyOf(order.chain) !== 'EVM' || chainId === undefined) return null;
+  const chainId = chainIdOf(order);
+  if (chainId === null) return null;
   const { baseUnits } = dueAmount(order);
   return order.contractAddress === null
     ? `ethereum:${order.address}@${chainId}?value=${baseUnits}`

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { CHAIN_VALUES } from '@opentill/domain/chains';
+import { PRESET_CHAINS } from '@opentill/domain/chains';
 import { A_MERCHANT, anOrder, anUnmatched, UNMATCHED_REASONS } from '../../test/support/an-order.ts';
 import { ALL_TEXTS } from '../texts/all-texts.ts';
 import { createSay } from '../texts/create-say.ts';
@@ -89,7 +89,7 @@ describe('renderOrder', () => {
   const draw = (fields: Parameters<typeof anOrder>[0], around = {}) =>
     renderOrder(anOrder(fields), { ...defaultPageContext(NOW), ...around }, say).html;
 
-  test.each(CHAIN_VALUES)("names %s only as the gateway's networks file does", (chain) => {
+  test.each(PRESET_CHAINS)("names %s only as the gateway's networks file does", (chain) => {
     const html = draw({ chain, chainName: 'Network One' });
     expect(html).toContain(`Send only ${tokenName(anOrder({ chain }))} on Network One: `);
     expect(html).toContain('<bdi dir="ltr">Network One</bdi>');

@@ -1,14 +1,16 @@
 import { SETTINGS_MERCHANT_ID } from '@opentill/contracts/ops/fields';
+import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { networkKindOf } from '@opentill/contracts/network-kind';
 import { urlPerHost } from '@opentill/contracts/server-url';
 import { migrate } from '@opentill/db/migrate';
+import type { DatabaseOptions } from '@opentill/db/database';
 import { requireMerchantToken } from '@opentill/db/merchants';
+import { findAwaitedChains, registerChains } from '@opentill/db/registered-chains';
 import { setRolePasswords } from '@opentill/db/roles';
 import { SERVICE_SCHEMAS } from '@opentill/db/service-schema';
 import type { ServiceName } from '@opentill/contracts/event-catalog';
 import { declareTopology } from '@opentill/messaging/declare-topology';
 import { BROKER_SERVICES, writeBrokerUsers } from '@opentill/messaging/write-broker-users';
-import type { NetworkKind } from '@opentill/domain/chains';
 import { isRetryable } from '@opentill/domain/gateway-error';
 import { readConfig } from '@opentill/runtime/config';
 import { readNetworks } from '../read-networks.ts';
@@ -32,12 +34,15 @@ export async function setUp(context: CliContext): Promise<void> {
   const { DATABASE_ADMIN_URL: adminUrl, AMQP_URL: amqpUrl, AMQP_MANAGEMENT_URL: managementUrl } = settings;
   const applied = await migrate(adminUrl);
   context.print(applied.length === 0 ? 'database: up to date' : `database: applied ${applied.join(', ')}`);
+  const networks =
+    settings.NETWORKS_FILE === undefined ? [] : await readNetworks(context, settings.NETWORKS_FILE);
   await setPasswords(context, settings);
   const database = { url: adminUrl, applicationName: 'opentill-setup', poolMax: 1 };
   if (merchant !== undefined)
     context.print(`merchant: ${await withDatabase(database, (db) => writeSettingsMerchant(db, merchant))}`);
+  if (networks.length > 0) await setChains(context, database, networks);
   if (settings.PUBLIC_KEYS_FILE !== undefined) {
-    const kind = await kindOf(context, settings);
+    const kind = networkKindOf(networks);
     context.print(`hot wallets: ${await writeHotWallets(database, settings.PUBLIC_KEYS_FILE, kind)}`);
   }
   if (managementUrl !== undefined) {
@@ -50,8 +55,23 @@ export async function setUp(context: CliContext): Promise<void> {
   }
 }
 
-async function kindOf(context: CliContext, { NETWORKS_FILE: file }: SetupEnvironment): Promise<NetworkKind> {
-  return file === undefined ? 'main' : networkKindOf(await readNetworks(context, file));
+/** A chain that is removed or disabled keeps its rows, but no scanner sees its payments. */
+async function setChains(
+  context: CliContext,
+  database: DatabaseOptions,
+  networks: readonly NetworkConfig[],
+): Promise<void> {
+  const enabled = networks.filter((network) => network.enabled);
+  await withDatabase(database, async (db) => {
+    const added = await registerChains(db, enabled);
+    context.print(`chains: ${added.length === 0 ? 'known' : `added ${added.join(', ')}`}`);
+    for (const chain of await findAwaitedChains(db))
+      if (!enabled.some((network) => network.chain === chain))
+        context.print(
+          `chains: ${chain} has open orders, payouts or transactions and is not enabled in the networks file. ` +
+            'They wait, and payments are not seen. Enable it until they have ended.',
+        );
+  });
 }
 
 function passwordsOf<N extends string>(

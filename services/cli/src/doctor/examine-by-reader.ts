@@ -1,7 +1,7 @@
 import type { BlockHeader } from '@opentill/chain/block';
 import type { ChainReader } from '@opentill/chain/chain-reader';
 import { headStaleSecondsOf, rpcEndpointsOf, type NetworkConfig } from '@opentill/contracts/network-config';
-import { isTestNetwork } from '@opentill/domain/chains';
+import { isTestNetwork } from '@opentill/contracts/network-kind';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Clock } from '@opentill/runtime/clock';
 import { checkSources } from './check-sources.ts';
@@ -57,7 +57,7 @@ export async function examineByReader(
     checkSources(
       network,
       full.length,
-      isTestNetwork(network.chain) ? undefined : family.singleSourceNote,
+      isTestNetwork(network) ? undefined : family.singleSourceNote,
       archives,
     ),
     ...examined.flatMap(({ findings }) => findings),

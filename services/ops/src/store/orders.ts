@@ -2,7 +2,8 @@ import { sql } from 'kysely';
 import type { OpsInput } from '@opentill/contracts/ops/catalog';
 import type { Db } from '@opentill/db/database';
 import { isSymbol } from './is-symbol.ts';
-import { CHAIN_VALUES, FAMILIES } from '@opentill/domain/chains';
+import { FAMILIES } from '@opentill/domain/chains';
+import { EVERY_CHAIN } from './every-chain.ts';
 import { dateOf, idsMadeIn } from '../page.ts';
 import { spellings } from '../format.ts';
 
@@ -68,12 +69,11 @@ function matchesAddress(address: string) {
 
 function matchesTransaction(txid: string) {
   const words = spellings(txid);
-  const chains = [...CHAIN_VALUES];
   return sql<boolean>`o.order_pk in (
     select d.order_pk from transfer t join deposit_address d on d.family = t.family and d.address = t.to_address
-      where t.chain = any(${chains}) and t.tx_hash = any(${words})
+      where t.chain = any(${EVERY_CHAIN}) and t.tx_hash = any(${words})
     union all select order_pk from own_transaction
-      where chain = any(${chains}) and tx_hash = any(${words}) and order_pk is not null)`;
+      where chain = any(${EVERY_CHAIN}) and tx_hash = any(${words}) and order_pk is not null)`;
 }
 
 export type OrderSummaryRow = Awaited<ReturnType<typeof findOrders>>[number];

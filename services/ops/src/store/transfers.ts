@@ -3,7 +3,8 @@ import type { Db } from '@opentill/db/database';
 import { sql } from 'kysely';
 import { isSymbol } from './is-symbol.ts';
 import { refundedOf } from './unmatched.ts';
-import { CHAIN_VALUES, FAMILIES } from '@opentill/domain/chains';
+import { FAMILIES } from '@opentill/domain/chains';
+import { EVERY_CHAIN } from './every-chain.ts';
 import { dateOf } from '../page.ts';
 import { spellings } from '../format.ts';
 
@@ -55,7 +56,9 @@ export async function findTransfers(
     query = query.where('t.family', 'in', FAMILIES).where('t.to_address', 'in', spellings(filter.address));
   }
   if (filter.txid !== undefined) {
-    query = query.where('t.chain', 'in', CHAIN_VALUES).where('t.tx_hash', 'in', spellings(filter.txid));
+    query = query
+      .where(sql<boolean>`t.chain = any(${EVERY_CHAIN})`)
+      .where('t.tx_hash', 'in', spellings(filter.txid));
   }
   return query.execute();
 }

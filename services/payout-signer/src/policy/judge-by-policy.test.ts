@@ -1,6 +1,7 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { Address } from '@opentill/chain/address-codec';
+import { kindOf } from '@opentill/contracts/network-kind';
 import type { Chain } from '@opentill/domain/chains';
 import { baseUnits } from '@opentill/domain/money';
 import { approvalText } from '@opentill/wallet/policy/approval';
@@ -61,7 +62,7 @@ const order = {
 };
 type Question = Parameters<ReturnType<typeof judgeByPolicy>['judge']>[0];
 const ask = (policy: Policy, chain: Chain, signed = false, kind: 'REFUND' | null = 'REFUND') =>
-  judgeByPolicy(policy).judge({
+  judgeByPolicy(policy, kindOf({ chain })).judge({
     chain,
     payout: {
       ...order,

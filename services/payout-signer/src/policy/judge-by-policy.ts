@@ -1,4 +1,4 @@
-import { isTestNetwork } from '@opentill/domain/chains';
+import type { NetworkKind } from '@opentill/domain/chains';
 import { decidePolicy } from '@opentill/wallet/policy/decide-policy';
 import { judgeMovement } from './judge-movement.ts';
 import { APPROVAL_WAIT_HOURS, MAX_ATTEMPTS_WITHOUT_DECISION } from '@opentill/wallet/policy/parse-policy';
@@ -8,18 +8,21 @@ import type { PolicyJudge } from './policy-port.ts';
 const REFUND_WITHOUT_APPROVERS = 'Refund needs approvers';
 
 /** Without a policy no payout is authorised, except on test networks in the local profile. */
-export function judgeByPolicy(policy: Policy | undefined, { isLocal = false } = {}): PolicyJudge {
+export function judgeByPolicy(
+  policy: Policy | undefined,
+  kind: NetworkKind,
+  { isLocal = false } = {},
+): PolicyJudge {
+  const signsWithout = isLocal && kind === 'test';
   return {
     judge({ chain, payout, intent, spent, waitingSince, now }) {
       if (policy === undefined)
-        return isLocal && isTestNetwork(chain)
-          ? { kind: 'AUTHORISED' }
-          : { kind: 'OBSTACLE', obstacle: 'NO_POLICY' };
+        return signsWithout ? { kind: 'AUTHORISED' } : { kind: 'OBSTACLE', obstacle: 'NO_POLICY' };
       const { symbol, decimals, merchantId, orderPk, wallet, movement } = payout;
       if (movement !== null && movement.kind !== 'REFUND')
         return judgeMovement(policy, chain, movement.kind, payout.amountBaseUnits, spent.lastDay);
       const isRefund = movement !== null;
-      if (isRefund && policy.approvers.length === 0 && !isTestNetwork(chain))
+      if (isRefund && policy.approvers.length === 0 && kind === 'main')
         return { kind: 'REFUSED', reason: REFUND_WITHOUT_APPROVERS };
       const decision = decidePolicy({
         policy,
@@ -51,7 +54,7 @@ export function judgeByPolicy(policy: Policy | undefined, { isLocal = false } = 
     },
     coldAddressOf: (chain) => policy?.chains.get(chain)?.coldAddress,
     allowsChain: (chain) =>
-      policy === undefined ? isLocal && isTestNetwork(chain) : policy.chains.get(chain)?.enabled === true,
+      policy === undefined ? signsWithout : policy.chains.get(chain)?.enabled === true,
     approvers: policy?.approvers.map(({ publicKey }) => publicKey) ?? [],
     approvalWaitMs: policy?.approvalWaitMs ?? APPROVAL_WAIT_HOURS * 3_600_000,
     maxAttemptsWithoutDecision: policy?.maxAttemptsWithoutDecision ?? MAX_ATTEMPTS_WITHOUT_DECISION,

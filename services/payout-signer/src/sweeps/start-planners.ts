@@ -68,7 +68,7 @@ function planningOf(deps: PlannersDeps, paying: PayingNetwork): readonly Loop[] 
       paying.kind === 'NONCES'
         ? nonceSweepChain(paying.sender)
         : expiringSweepChain(paying.sender, sellers?.get(chain)),
-    readClocks: createClockReader(db, chain, clock),
+    readClocks: createClockReader(db, network, clock),
     isDepositAddress: (address, index) => keys.admitDeposit(family, index, address),
     observe,
     onMovement,

@@ -2,6 +2,7 @@ import { checkFailureOf, type CheckFailure } from '@opentill/chain/check-failure
 import { readScannedStatus, writeChainStatus } from '@opentill/db/chain-status';
 import type { Db } from '@opentill/db/database';
 import { assertLease, type Lease } from '@opentill/db/lease';
+import { requireRegistered } from '@opentill/db/registered-chains';
 import { stopsPayouts, type ChainStatus } from '@opentill/domain/chain-status';
 import type { Chain } from '@opentill/domain/chains';
 import type { Clock } from '@opentill/runtime/clock';
@@ -48,9 +49,12 @@ export function openDrivenChains({
 }: DrivenChainsDeps): DrivenChains {
   const gates = createSignerGates(clock, onNoneUsable);
   return new Map(
-    networks.map(({ network: { chain }, sender }) => {
-      const gate = gates.add((options) => sender.checkNetwork(options));
-      return [chain, openDrivenChain(db, chain, gate)];
+    networks.map(({ network, sender }) => {
+      const gate = gates.add(async (options) => {
+        await requireRegistered(db, network);
+        await sender.checkNetwork(options);
+      });
+      return [network.chain, openDrivenChain(db, network.chain, gate)];
     }),
   );
 }

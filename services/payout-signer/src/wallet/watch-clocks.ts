@@ -1,13 +1,18 @@
 import type { Db } from '@opentill/db/database';
-import type { Chain } from '@opentill/domain/chains';
+import { kindOf } from '@opentill/contracts/network-kind';
+import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Clock } from '@opentill/runtime/clock';
 import type { Observe } from '../observe/observe.ts';
 import { readTimes } from '../store/read-clocks.ts';
 import type { Obstacle, WalletKey } from '../payouts/payout-facts.ts';
 import { compareClocks, type ReadClocks } from '../policy/compare-clocks.ts';
 
-export function createClockReader(db: Db, chain: Chain, clock: Clock): ReadClocks {
-  return async () => compareClocks(chain, await readTimes(db, chain, clock));
+export function createClockReader(
+  db: Db,
+  network: Pick<NetworkConfig, 'chain' | 'kind'>,
+  clock: Clock,
+): ReadClocks {
+  return async () => compareClocks(kindOf(network), await readTimes(db, network.chain, clock));
 }
 
 /** CHAIN_AHEAD stays, because it keeps payouts from expiring. */

@@ -281,7 +281,7 @@ function passOf(
       codec: evmFamily.addressCodec,
       ownWallets: keys.addresses,
       isDepositAddress: () => false,
-      policy: judgeByPolicy(undefined, { isLocal: true }),
+      policy: judgeByPolicy(undefined, 'test', { isLocal: true }),
     },
     store,
     sender: newSender(),

@@ -5,6 +5,7 @@ import { devAccount } from '@opentill/devnets/evm/accounts';
 import { dropTransaction, payToken, reorg, tokenBalance } from '@opentill/devnets/evm/start-evm-devnet';
 import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import type { OrderRow } from '@opentill/testkit/scenario';
+import type { NetworkKind } from '@opentill/domain/chains';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { approvalText } from '@opentill/wallet/policy/approval';
 import { judgeByPolicy } from '../../src/policy/judge-by-policy.ts';
@@ -294,17 +295,20 @@ describe('policy of the signer', () => {
   test.each(['ETH', 'ETH_SEPOLIA', 'TRON_TEST'] as const)(
     'signs no payout on %s without a policy',
     (chain) => {
-      const verdict = judgeByPolicy(undefined);
+      const verdict = judgeByPolicy(undefined, 'test');
       expect(verdict.allowsChain(chain)).toBe(false);
       expect(verdict.judge({ chain } as never)).toEqual({ kind: 'OBSTACLE', obstacle: 'NO_POLICY' });
     },
   );
 
   test('signs payouts of test networks without a policy only in the local profile', () => {
-    const verdict = judgeByPolicy(undefined, { isLocal: true });
-    expect(verdict.judge({ chain: 'TRON_TEST' } as never)).toEqual({ kind: 'AUTHORISED' });
-    expect(verdict.judge({ chain: 'TRON' } as never)).toEqual({ kind: 'OBSTACLE', obstacle: 'NO_POLICY' });
-    expect(verdict.allowsChain('TRON')).toBe(false);
+    const judge = (kind: NetworkKind) => judgeByPolicy(undefined, kind, { isLocal: true });
+    expect(judge('test').judge({ chain: 'TRON_TEST' } as never)).toEqual({ kind: 'AUTHORISED' });
+    expect(judge('main').judge({ chain: 'TRON' } as never)).toEqual({
+      kind: 'OBSTACLE',
+      obstacle: 'NO_POLICY',
+    });
+    expect(judge('main').allowsChain('TRON')).toBe(false);
   });
 });
 

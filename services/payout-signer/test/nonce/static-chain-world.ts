@@ -104,7 +104,7 @@ export async function createStaticChainWorld() {
         : all[name as keyof Observe],
   });
   function driver({
-    policy = judgeByPolicy(undefined, { isLocal: true }),
+    policy = judgeByPolicy(undefined, 'test', { isLocal: true }),
     maxOpenNonces = 64,
     readClocks = () => Promise.resolve(undefined),
   }: {

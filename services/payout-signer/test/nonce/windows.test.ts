@@ -127,12 +127,14 @@ test("neither signs nor refuses while the database's clock is a day ahead", asyn
   // A day has passed for the database, and no time for the signer.
   await world.passTime('25 hours');
   const ownClock = { now: () => new Date(Date.now() - 25 * 3_600_000) };
-  const readClocks = createClockReader(signer.kysely, CHAIN, ownClock);
+  const readClocks = createClockReader(signer.kysely, { chain: CHAIN }, ownClock);
   const [order, refused] = [await world.payout(), await world.payout({ amount: 6n * ONE_USDT })];
   await world.driver({ policy, readClocks }).pass();
   for (const one of [order, refused])
     expect(await world.payoutOf(one)).toEqual({ state: 'REQUESTED', obstacle: 'CLOCKS_DIFFER' });
-  await world.driver({ policy, readClocks: createClockReader(signer.kysely, CHAIN, systemClock) }).pass();
+  await world
+    .driver({ policy, readClocks: createClockReader(signer.kysely, { chain: CHAIN }, systemClock) })
+    .pass();
   expect(await world.payoutOf(order)).toEqual({ state: 'SIGNED', obstacle: null });
   expect(await world.payoutOf(refused)).toMatchObject({ state: 'REFUSED' });
   await world.settle();

@@ -205,7 +205,7 @@ export async function createWorld<C extends ChainOfWorld>(
           codec: paying.codec,
           ownWallets: [wallet],
           isDepositAddress: () => false,
-          policy: options.policy ?? judgeByPolicy(undefined, { isLocal: true }),
+          policy: options.policy ?? judgeByPolicy(undefined, 'test', { isLocal: true }),
         },
         readClocks: () => Promise.resolve(undefined),
         monotonicMs: () => performance.now(),

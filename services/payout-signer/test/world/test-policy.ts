@@ -1,5 +1,6 @@
 import type { Address } from '@opentill/chain/address-codec';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { kindOf } from '@opentill/contracts/network-kind';
 import { parsePolicy } from '@opentill/wallet/policy/parse-policy';
 import { judgeByPolicy } from '../../src/policy/judge-by-policy.ts';
 import type { PolicyJudge } from '../../src/policy/policy-port.ts';
@@ -36,5 +37,5 @@ export function policyText({ chain, tokens }: NetworkConfig, policy: TestPolicy 
 
 export function policyCheckOf(network: NetworkConfig, policy: TestPolicy = {}): PolicyJudge {
   const known = { networks: [network], codecs: Object.values(CODECS) };
-  return judgeByPolicy(parsePolicy(policyText(network, policy), known));
+  return judgeByPolicy(parsePolicy(policyText(network, policy), known), kindOf(network));
 }

@@ -121,7 +121,7 @@ function startOwnSigner(
     networks: [paying],
     wallets: keys.addresses,
     keys,
-    policy: judgeByPolicy(undefined, { isLocal: true }),
+    policy: judgeByPolicy(undefined, 'test', { isLocal: true }),
     instanceId: 'bench',
     stateDirectory: dir,
     fail: (error) => logger.error('bench', { error }),

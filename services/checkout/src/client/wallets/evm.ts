@@ -1,5 +1,4 @@
-import { chainIdOf } from '@opentill/domain/chains';
-import { dueAmount, type CheckoutOrder } from '../../view/checkout-order.ts';
+import { chainIdOf, dueAmount, type CheckoutOrder } from '../../view/checkout-order.ts';
 import { isRefusal, type WalletOutcome } from './wallet.ts';
 
 /** EIP-1193. */
@@ -31,8 +30,8 @@ export function evmTransfer(order: CheckoutOrder): EvmTransfer | undefined {
 /** The transaction contains the chain id: a wallet that changes chains meanwhile rejects it. */
 export async function payWithEvmWallet(provider: EvmProvider, order: CheckoutOrder): Promise<WalletOutcome> {
   const transfer = evmTransfer(order);
-  const id = chainIdOf(order.chain);
-  if (transfer === undefined || id === undefined) return { outcome: 'UNABLE' };
+  const id = chainIdOf(order);
+  if (transfer === undefined || id === null) return { outcome: 'UNABLE' };
   const chainId = hex(BigInt(id));
   const from = await accountOf(provider);
   if (typeof from !== 'string') return from;

@@ -1,5 +1,6 @@
 import type { NetworkConfig } from '@opentill/contracts/network-config';
-import { NETWORK_KINDS, isTestNetwork, type Family, type NetworkKind } from '@opentill/domain/chains';
+import { kindOf } from '@opentill/contracts/network-kind';
+import { NETWORK_KINDS, type Family, type NetworkKind } from '@opentill/domain/chains';
 import { createDepositDeriver } from '@opentill/wallet/deposit-address-deriver';
 import { publicKeysFor, readPublicKeys, type PublicKeys } from '@opentill/wallet/public-keys';
 import { chooseNetworks } from '../../read-networks.ts';
@@ -83,7 +84,7 @@ function networksToSearch(
   kind: NetworkKind,
 ): readonly NetworkConfig[] {
   const ofFamily = networks.filter((network) => network.family === family);
-  const ofKind = ofFamily.filter(({ chain }) => isTestNetwork(chain) === (kind === 'test'));
+  const ofKind = ofFamily.filter((network) => kindOf(network) === kind);
   return ofKind.length > 0 && kind === 'test' ? ofFamily : ofKind;
 }
 
