@@ -9,6 +9,7 @@ import { checkTimes, readTimes, unconfirmedTimesOf } from './block-times.ts';
 import { isBloomOf } from './bloom.ts';
 import type { EvmClient } from './client.ts';
 import type { EvmReceipt } from './decode.ts';
+import { dataFeeOf } from './data-fee.ts';
 import { decodeHeader, decodeReceipt, decodeTransaction, transferOf } from './decode.ts';
 import { readBlockReceipts } from './transfers-by-receipts.ts';
 import { nativeTransferOf } from './native-transfers.ts';
@@ -119,7 +120,7 @@ function shown(candidate: CandidateTransfer): Readonly<Record<string, unknown>> 
 
 /** Throws unless every transaction is in the block of its candidates, so that another source may be asked. */
 async function readEvidences(
-  { hasStateSync }: Pick<Reading, 'hasStateSync'>,
+  reading: Pick<Reading, 'hasStateSync' | 'dataFee'>,
   source: Pick<EvmClient, 'batch'>,
   candidates: readonly CandidateTransfer[],
   options: ReadOptions,
@@ -135,7 +136,7 @@ async function readEvidences(
       options,
     );
     asked.forEach((txHash, place) => {
-      const receipt = checkedReceipt(txHash, answers[place], hasStateSync);
+      const receipt = checkedReceipt(txHash, answers[place], reading);
       const transaction = answers[asked.length + withTransaction.indexOf(txHash)];
       if (receipt === undefined) return;
       evidences.set(txHash, {
@@ -148,7 +149,11 @@ async function readEvidences(
   return evidences;
 }
 
-export function checkedReceipt(txHash: TxHash, raw: unknown, hasStateSync: boolean): EvmReceipt | undefined {
+export function checkedReceipt(
+  txHash: TxHash,
+  raw: unknown,
+  { hasStateSync, dataFee }: Pick<Reading, 'hasStateSync' | 'dataFee'>,
+): EvmReceipt | undefined {
   if (raw === null) return undefined;
   const receipt = decodeReceipt(raw, hasStateSync);
   if (receipt.txHash !== txHash)
@@ -156,7 +161,7 @@ export function checkedReceipt(txHash: TxHash, raw: unknown, hasStateSync: boole
   // The transfer's position counts from the receipt's first log, so no log before it may be missing or invented.
   if (receipt.logsBloom !== undefined && !receipt.isStateSync && !isBloomOf(receipt.logsBloom, receipt.logs))
     throw readerError('INCONSISTENT_ANSWER', 'the bloom of the receipt does not match its logs', { txHash });
-  return receipt;
+  return { ...receipt, feeWei: receipt.feeWei + dataFeeOf(raw as object, dataFee) };
 }
 
 function nativeIn(txHash: TxHash, raw: unknown): CandidateTransfer | undefined {

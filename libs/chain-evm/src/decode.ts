@@ -85,7 +85,7 @@ function word(raw: unknown, what: string): string {
   return isWord(raw) ? raw : matching(HASH_GRAMMAR, raw, what);
 }
 
-function quantity(raw: unknown, what: string): bigint {
+export function quantity(raw: unknown, what: string): bigint {
   return BigInt(matching(QUANTITY_GRAMMAR, raw, what));
 }
 

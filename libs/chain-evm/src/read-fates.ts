@@ -10,7 +10,7 @@ import type { Reading } from './reading.ts';
 import type { EvmSource, EvmSources } from './sources.ts';
 
 export async function readFates(
-  reading: Pick<Reading, 'hasStateSync' | 'onSingleSource'>,
+  reading: Pick<Reading, 'hasStateSync' | 'dataFee' | 'onSingleSource'>,
   sources: EvmSources,
   own: readonly OwnTransaction[],
   options: FateOptions,
@@ -22,7 +22,7 @@ export async function readFates(
 
 /** One batch, so one node: if it has the block of `atHeight`, its missing receipts mean something. */
 async function readReport(
-  reading: Pick<Reading, 'hasStateSync'>,
+  reading: Pick<Reading, 'hasStateSync' | 'dataFee'>,
   source: EvmSource,
   own: readonly OwnTransaction[],
   atHeight: number | undefined,
@@ -42,12 +42,12 @@ async function readReport(
 }
 
 function fateIn(
-  { hasStateSync }: Pick<Reading, 'hasStateSync'>,
+  reading: Pick<Reading, 'hasStateSync' | 'dataFee'>,
   own: OwnTransaction,
   raw: unknown,
 ): FateAnswer {
   try {
-    const receipt = checkedReceipt(own.txHash, raw, hasStateSync);
+    const receipt = checkedReceipt(own.txHash, raw, reading);
     if (receipt === undefined) return 'none';
     return receipt.from === own.from ? fateOf(own, receipt) : 'foreign';
   } catch (error) {

@@ -38,6 +38,7 @@ export type EvmNetwork = Pick<
   | 'headStaleSeconds'
   | 'aloneAfterSeconds'
   | 'finality'
+  | 'dataFee'
   | 'tokens'
 >;
 
@@ -152,7 +153,8 @@ function readingOf(
     tokenBits: [...tokens].map(bloomBits),
     transferBits: bloomBits(TRANSFER_TOPIC),
     bloom: network.bloom === true,
-    hasStateSync: network.chain.startsWith('POLYGON'),
+    hasStateSync: network.chain === 'POLYGON' || network.chain === 'POLYGON_AMOY',
+    dataFee: network.dataFee,
     epochSeconds: () => (deps.epochMs ?? Date.now)() / 1_000,
     native: network.tokens.some(({ contract }) => contract === null),
     onDecidedByReceipts: ({ header, reason }) =>

@@ -1,5 +1,6 @@
 import type { Chain } from '@opentill/domain/chains';
 import type { BloomBits } from './bloom.ts';
+import type { DataFee } from './data-fee.ts';
 import type { EvmHeader } from './decode.ts';
 
 /** Both inclusive. */
@@ -19,6 +20,7 @@ export interface Reading {
   readonly native: boolean;
   /** The chain itself makes transactions that some nodes omit (Polygon). */
   readonly hasStateSync: boolean;
+  readonly dataFee?: DataFee;
   readonly epochSeconds: () => number;
   readonly onDecidedByReceipts: (block: ReceiptDecision) => void;
   readonly onCompared: (comparison: SourceComparison) => void;

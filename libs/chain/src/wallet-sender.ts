@@ -26,9 +26,15 @@ export interface FeeTerms {
   /** Never less than `maxPriorityFeePerGas`. */
   readonly maxFeePerGas: bigint;
   readonly maxPriorityFeePerGas: bigint;
+  /** Highest estimate of what the chain charges for the data, in base units. Not part of the signed bytes. @default 0 */
+  readonly dataFeeBaseUnits?: bigint;
 }
 
-export type FeePrices = Omit<FeeTerms, 'gasLimit'>;
+export type FeePrices = Omit<FeeTerms, 'gasLimit' | 'dataFeeBaseUnits'>;
+
+export function highestCost({ gasLimit, maxFeePerGas, dataFeeBaseUnits = 0n }: FeeTerms): bigint {
+  return gasLimit * maxFeePerGas + dataFeeBaseUnits;
+}
 
 /** Reasons not to sign now. The payment may become possible later. */
 export type PaymentObstacle =
@@ -40,7 +46,7 @@ export type PaymentObstacle =
   | 'FEES_ABOVE_CAP';
 
 export type Prepared =
-  | { readonly kind: 'READY'; readonly gasLimit: bigint }
+  | ({ readonly kind: 'READY' } & Pick<FeeTerms, 'gasLimit' | 'dataFeeBaseUnits'>)
   /** `detail` is for operators: one line of printable ASCII, at most 200 characters. */
   | { readonly kind: 'OBSTACLE'; readonly obstacle: PaymentObstacle; readonly detail: string };
 

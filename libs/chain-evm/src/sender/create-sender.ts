@@ -38,6 +38,7 @@ export type EvmSenderNetwork = Pick<
   | 'blockTimeMs'
   | 'headStaleSeconds'
   | 'aloneAfterSeconds'
+  | 'dataFee'
   | 'tokens'
 > & {
   readonly payouts?: (FeeBoundsText & Pick<PayoutsConfig, 'maxGas'>) | TronPayoutsConfig | SuiPayoutsConfig;
@@ -65,7 +66,7 @@ export interface EvmSenderDeps {
 const ignore = (): void => undefined;
 
 export function createEvmSender(network: EvmSenderNetwork, deps: EvmSenderDeps): WalletSender {
-  const { chain, chainId, payouts } = network;
+  const { chain, chainId, payouts, dataFee } = network;
   if (chainId === undefined) throw new TypeError(`the network ${chain} has no chain id`);
   if (payouts === undefined || !('maxFeePerGas' in payouts))
     throw new TypeError(`the network ${chain} has no prices for payouts`);
@@ -95,10 +96,12 @@ export function createEvmSender(network: EvmSenderNetwork, deps: EvmSenderDeps):
     countAt: (wallet, block, options = {}) =>
       readCountAt(sources, { claims, onSingleSource }, wallet, block, options),
     pendingCount: (wallet, options = {}) => readPendingCount(sources, claims, wallet, options),
-    readPayment: (txHash, { height }, options = {}) => readPayment(sources, txHash, height, options),
+    readPayment: (txHash, { height }, options = {}) =>
+      readPayment(sources, { txHash, dataFee }, height, options),
     balances: (wallet, contracts, options = {}) => readBalances(sources, wallet, contracts, options),
     currentPrices: (options = {}) => readPrices(sources, bounds, options),
-    prepare: (intents, options = {}) => preparePayments(sources, { ...bounds, maxGas }, intents, options),
+    prepare: (intents, options = {}) =>
+      preparePayments(sources, { ...bounds, chainId, maxGas, dataFee }, intents, options),
     raise: (old, now) => raiseFees(old, now, bounds),
     sign: (intent, nonce, terms) => signPayment(signing, intent, nonce, terms),
     signCancel: async (wallet, nonce, { maxFeePerGas, maxPriorityFeePerGas }) => {

@@ -76,7 +76,7 @@ export function isWithinBounds(prices: FeePrices, bounds: FeeBounds): boolean {
 
 export function raiseFees(old: FeeTerms, now: FeePrices, bounds: FeeBounds): FeeTerms | undefined {
   const raised: FeeTerms = {
-    gasLimit: old.gasLimit,
+    ...old,
     maxFeePerGas: higher(raise(old.maxFeePerGas), lower(now.maxFeePerGas, bounds.maxFeePerGas)),
     maxPriorityFeePerGas: higher(
       raise(old.maxPriorityFeePerGas),

@@ -5,11 +5,13 @@ import type { PaymentIntent, PaymentObstacle, Prepared } from '@opentill/chain/w
 import { PREPARE_MAX } from '@opentill/chain/wallet-sender';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { boundedText } from '@opentill/chain-sources/node-text';
+import type { DataFee } from '../data-fee.ts';
 import type { RpcRequest } from '../rpc-call.ts';
 import type { EvmSource, EvmSources } from '../sources.ts';
 import type { QuestionToTwo } from './ask-two-at-once.ts';
 import { askTwoAtOnce } from './ask-two-at-once.ts';
 import { encodePayment } from './encode-payment.ts';
+import { dataFeeRequest, estimateDataFee, operatorFeeRequests } from './estimate-data-fee.ts';
 import type { FeeBounds } from './fee-bounds.ts';
 import { higher, isAboveCap, lower } from './fee-bounds.ts';
 import { decodeNextBaseFee, feeHistoryRequest } from './read-prices.ts';
@@ -23,11 +25,12 @@ const TRUE_WORD = `0x${'1'.padStart(64, '0')}`;
 const FALSE_WORD = `0x${'0'.repeat(64)}`;
 /** Margin of a quarter: a transfer's gas depends on balances that other transactions change. */
 const MARGIN_DIVISOR = 4n;
-const REQUESTS_PER_INTENT = 2;
 
 export interface PaymentBounds extends FeeBounds {
+  readonly chainId: number;
   /** A payment above it is rejected: a receiver's code could burn gas at will. */
   readonly maxGas: bigint;
+  readonly dataFee: DataFee;
 }
 
 /**
@@ -55,7 +58,9 @@ export async function preparePayments(
 function settle(verdicts: readonly Verdict[]): Prepared {
   const ready = verdicts.filter(isReady);
   const gasLimit = ready.reduce((most, one) => higher(most, one.gasLimit), 0n);
-  if (ready.length > 0) return { kind: 'READY', gasLimit };
+  const dataFeeBaseUnits = ready.reduce((most, one) => higher(most, one.dataFeeBaseUnits ?? 0n), 0n);
+  if (ready.length > 0)
+    return { kind: 'READY', gasLimit, ...(dataFeeBaseUnits > 0n && { dataFeeBaseUnits }) };
   const known = verdicts.find((verdict) => !(verdict instanceof GatewayError));
   if (known !== undefined && !(known instanceof GatewayError)) return known;
   const [failure] = verdicts;
@@ -72,15 +77,25 @@ async function tryPayments(
   intents: readonly PaymentIntent[],
   options: ReadOptions,
 ): Promise<readonly Verdict[]> {
-  const answers = await source.batch([...intents.flatMap(requestsOf), feeHistoryRequest(1, [])], options);
+  const paysData = bounds.dataFee !== undefined;
+  const questions = intents.map((intent) => requestsOf(intent, bounds));
+  const answers = await source.batch(
+    [...questions.flat(), ...(paysData ? operatorFeeRequests(bounds) : []), feeHistoryRequest(1, [])],
+    options,
+  );
   const baseFeePerGas = decodeNextBaseFee(answers.at(-1));
+  const perIntent = questions[0]?.length ?? 0;
+  const operatorFees = answers.slice(perIntent * intents.length, -1);
   if (isAboveCap(baseFeePerGas, bounds)) {
     const detail = `the base fee is ${baseFeePerGas} wei, the cap ${bounds.maxFeePerGas} wei`;
     return intents.map(() => obstacle('FEES_ABOVE_CAP', detail));
   }
   const verdicts = intents.map((intent, place) => {
-    const [called, estimated] = answers.slice(place * REQUESTS_PER_INTENT);
-    return classifyOutcome(intent, called, estimated, bounds.maxGas);
+    const [called, estimated, l1Fee] = answers.slice(place * perIntent);
+    const verdict = classifyOutcome(intent, called, estimated, bounds.maxGas);
+    if (!paysData || !isReady(verdict)) return verdict;
+    const fee = estimateDataFee({ l1Fee, operatorFees }, verdict.gasLimit, bounds);
+    return typeof fee === 'bigint' ? { ...verdict, dataFeeBaseUnits: fee } : fee;
   });
   const [first] = verdicts;
   if (first instanceof GatewayError && verdicts.every((verdict) => verdict instanceof GatewayError))
@@ -89,14 +104,16 @@ async function tryPayments(
 }
 
 /** The calls name no prices, so that the node does not check the wallet's coin for fees. */
-function requestsOf(intent: PaymentIntent): readonly RpcRequest[] {
-  const { to, valueWei, data } = encodePayment(intent);
+function requestsOf(intent: PaymentIntent, bounds: PaymentBounds): readonly RpcRequest[] {
+  const encoded = encodePayment(intent);
+  const { to, valueWei, data } = encoded;
   const call = { from: intent.from, to, value: `0x${valueWei.toString(16)}`, data };
-  return ['eth_call', 'eth_estimateGas'].map((method) => ({
+  const trials = ['eth_call', 'eth_estimateGas'].map((method) => ({
     method,
     params: [call, 'latest'],
     mayBeRefused: true,
   }));
+  return bounds.dataFee === undefined ? trials : [...trials, dataFeeRequest(encoded, bounds)];
 }
 
 function classifyOutcome(

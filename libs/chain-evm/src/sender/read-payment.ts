@@ -7,6 +7,7 @@ import { baseUnits } from '@opentill/domain/money';
 import { askTwoSources } from '@opentill/chain-sources/ask-two-sources';
 import { transactionRequest } from '../block-requests.ts';
 import { decodeInteger, decodeTransaction } from '../decode.ts';
+import type { DataFee } from '../data-fee.ts';
 import { readFates } from '../read-fates.ts';
 import type { EvmSources } from '../sources.ts';
 import { encodePayment, TRANSFER_SELECTOR } from './encode-payment.ts';
@@ -18,7 +19,7 @@ interface Signed {
 
 export async function readPayment(
   sources: EvmSources,
-  txHash: TxHash,
+  { txHash, dataFee }: { readonly txHash: TxHash; readonly dataFee: DataFee },
   height: number,
   options: ReadOptions,
 ): Promise<FoundPayment | undefined> {
@@ -42,7 +43,7 @@ export async function readPayment(
     });
   if (found === undefined) return undefined;
   const { fates, disputed } = await readFates(
-    { hasStateSync: false, onSingleSource },
+    { hasStateSync: false, dataFee, onSingleSource },
     sources,
     [{ txHash, ...found.intent }],
     { ...options, atHeight: height, requireTwoSources: true },

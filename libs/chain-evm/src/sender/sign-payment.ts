@@ -82,7 +82,7 @@ async function signCall(
   const read = readAgain(raw, from);
   const difference = differenceBetween(asked, read);
   if (difference !== undefined) throw signedOtherwise(difference, from);
-  return { txHash: read.txHash, raw, nonce, terms: fees };
+  return { txHash: read.txHash, raw, nonce, terms };
 }
 
 function serialise(transaction: Transaction, signature: Uint8Array, from: Address): Uint8Array {

@@ -1,4 +1,4 @@
-import type { FeePrices } from '@opentill/chain/wallet-sender';
+import { highestCost, type FeePrices } from '@opentill/chain/wallet-sender';
 import { baseUnits } from '@opentill/domain/money';
 import { hasBoundedFee, isFeeWithinBounds } from '../policy/fee-bounds.ts';
 import { chooseBumps, type Bump } from './next-sends.ts';
@@ -54,9 +54,9 @@ async function choosePayable(
   if (bumps.length === 0) return bumps;
   const { amounts } = await sender.balances(key.wallet, [null], { signal });
   const coin = amounts.get(null) ?? 0n;
-  return bumps.filter(({ attempt: { contract, amountBaseUnits }, terms: { gasLimit, maxFeePerGas } }) => {
+  return bumps.filter(({ attempt: { contract, amountBaseUnits }, terms }) => {
     const moved = contract === null ? amountBaseUnits : 0n;
-    return gasLimit * maxFeePerGas + moved <= coin;
+    return highestCost(terms) + moved <= coin;
   });
 }
 
@@ -76,11 +76,11 @@ export async function chooseWithin(
   const moves = await store.readMoves(paying);
   const sweep = rules.policy.sweepsOf(key.chain)?.sweep;
   const last = Math.max(...inFlight(nonces).map(({ nonce }) => nonce));
-  return bumps.filter(({ nonce: { purpose, orderPk, nonce }, terms: { gasLimit, maxFeePerGas } }) => {
+  return bumps.filter(({ nonce: { purpose, orderPk, nonce }, terms }) => {
     const moved = purpose === 'PAYOUT' && orderPk !== null ? moves.get(orderPk) : undefined;
     const isBound = moved !== undefined && hasBoundedFee(moved);
     if (!isBound || (moved.movement?.kind !== 'SWEEP' && nonce < last)) return true;
-    const fee = { workPrice: maxFeePerGas, feeBaseUnits: gasLimit * maxFeePerGas };
+    const fee = { workPrice: terms.maxFeePerGas, feeBaseUnits: highestCost(terms) };
     return isFeeWithinBounds(sweep, rules.network, moved, fee);
   });
 }

@@ -1,5 +1,5 @@
 import type { TokenContract } from '@opentill/chain/transfer';
-import type { FeePrices } from '@opentill/chain/wallet-sender';
+import { highestCost, type FeePrices, type FeeTerms } from '@opentill/chain/wallet-sender';
 import {
   chooseDue,
   blockPayouts,
@@ -24,7 +24,7 @@ import { createBudget } from './wallet-budget.ts';
 import { inFlight } from './store/nonce-facts.ts';
 
 interface Ready extends DuePayment {
-  readonly gasLimit: bigint;
+  readonly terms: FeeTerms;
 }
 
 /**
@@ -55,7 +55,7 @@ export async function signPayouts(
     context,
     'sign payout',
     ready.map(({ payout }) => payout.orderPk),
-    () => signAndSave(context, view, gate, ready, prices),
+    () => signAndSave(context, view, gate, ready),
     (attempts) => attempts.flatMap(({ orderPk }) => orderPk ?? []),
   );
   await sendStored(
@@ -107,18 +107,19 @@ async function prepare(
       { signal },
     ),
   ]);
-  const budget = createBudget(balances, withoutForged(context.memory, view.nonces), prices);
+  const budget = createBudget(balances, withoutForged(context.memory, view.nonces));
   const ready = payments.flatMap(({ payout, intent }, place): Ready[] => {
     const answer = answers[place];
     if (answer === undefined) return [];
     // Missing money also makes the trial fail. It is the clearer obstacle, so it takes precedence.
-    const gasLimit = answer.kind === 'READY' ? answer.gasLimit : 0n;
-    const fee = { workPrice: prices.maxFeePerGas, feeBaseUnits: gasLimit * prices.maxFeePerGas };
+    const { kind, ...needs } = answer.kind === 'READY' ? answer : { kind: answer.kind, gasLimit: 0n };
+    const terms = { ...prices, ...needs };
+    const fee = { workPrice: prices.maxFeePerGas, feeBaseUnits: highestCost(terms) };
     const isWithin = isFeeWithinBounds(rules.policy.sweepsOf(key.chain)?.sweep, rules.network, payout, fee);
-    const money = answer.kind === 'READY' && isWithin ? budget.take(intent, gasLimit) : budget.lacks(intent);
+    const money = kind === 'READY' && isWithin ? budget.take(intent, terms) : budget.lacks(intent);
     const why = answer.kind === 'OBSTACLE' ? answer.obstacle : 'FEES_ABOVE_CAP';
     const obstacle = money === 'TAKEN' ? undefined : (money ?? why);
-    if (obstacle === undefined) return [{ payout, intent, gasLimit }];
+    if (obstacle === undefined) return [{ payout, intent, terms }];
     if (answer.kind === 'OBSTACLE') context.observe.wouldFail(key, payout.orderPk, answer.detail);
     blocked.push({ payout, obstacle });
     return [];
@@ -131,13 +132,12 @@ async function signAndSave(
   view: WalletView,
   gate: NonceGate,
   ready: readonly Ready[],
-  prices: FeePrices,
 ): Promise<readonly SignedAttempt[]> {
   const { store, lease, observe, key, memory, rules } = context;
   const attempts = await saveInRounds(
     memory,
     ready,
-    (left) => signAll(context, view, gate, left, prices),
+    (left) => signAll(context, view, gate, left),
     (signed, left) => {
       const payouts = left.map(({ payout }) => payout);
       return store.saveSigned(lease, signed, (besides) => chooseRefused(payouts, besides, rules, view.now));
@@ -152,15 +152,11 @@ async function signAll(
   view: WalletView,
   gate: NonceGate,
   ready: readonly Ready[],
-  prices: FeePrices,
 ): Promise<readonly SignedAttempt[]> {
   const nonces = noncesToSign(view.nonces, gate.nextNonce, ready.length);
   const attempts: SignedAttempt[] = [];
-  for (const [place, { payout, intent, gasLimit }] of ready.entries()) {
-    const signed = await sender.sign(intent, nonces[place] ?? gate.nextNonce + place, {
-      ...prices,
-      gasLimit,
-    });
+  for (const [place, { payout, intent, terms }] of ready.entries()) {
+    const signed = await sender.sign(intent, nonces[place] ?? gate.nextNonce + place, terms);
     const { contract, to, amountBaseUnits } = intent;
     attempts.push({ purpose: 'PAYOUT', orderPk: payout.orderPk, contract, to, amountBaseUnits, signed });
   }

@@ -3,6 +3,7 @@ import type { ReadOptions } from '@opentill/chain/chain-reader';
 import type { EnergyAccounts } from '@opentill/chain/energy-accounts';
 import type { ExpiringSender, Sponsorship } from '@opentill/chain/expiring-sender';
 import {
+  highestCost,
   PREPARE_MAX,
   type PaymentIntent,
   type PaymentObstacle,
@@ -43,10 +44,10 @@ export function nonceSweepChain(
   return {
     gasPrice: async (options) => (await sender.currentPrices(options)).maxFeePerGas,
     async costsOf(intents, options) {
-      const { maxFeePerGas } = await sender.currentPrices(options);
+      const prices = await sender.currentPrices(options);
       const prepared = await inBatches(intents, (part) => sender.prepare(part, options));
       return prepared.map((one) =>
-        one.kind === 'READY' ? one.gasLimit * maxFeePerGas : obstacleOf(one.obstacle),
+        one.kind === 'READY' ? highestCost({ ...prices, ...one }) : obstacleOf(one.obstacle),
       );
     },
     coinAt: (address, options) => nativeOf(sender, address, options),

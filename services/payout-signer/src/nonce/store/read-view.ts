@@ -111,7 +111,12 @@ interface OwnRow {
   readonly contract_address: string | null;
   readonly to_address: string;
   readonly amount: bigint;
-  readonly fee_terms: { gasLimit: string; maxFeePerGas: string; maxPriorityFeePerGas: string };
+  readonly fee_terms: {
+    gasLimit: string;
+    maxFeePerGas: string;
+    maxPriorityFeePerGas: string;
+    dataFee?: string;
+  };
   readonly signed_at: Date;
   readonly last_sent_at: Date | null;
   readonly send_outcome: SendOutcome | null;
@@ -159,6 +164,7 @@ function attemptOf(row: OwnRow, fate: 'MINED' | 'VERIFIED' | 'ORPHANED' | undefi
       gasLimit: BigInt(terms.gasLimit),
       maxFeePerGas: BigInt(terms.maxFeePerGas),
       maxPriorityFeePerGas: BigInt(terms.maxPriorityFeePerGas),
+      ...(terms.dataFee !== undefined && { dataFeeBaseUnits: BigInt(terms.dataFee) }),
     },
     signedAt: row.signed_at,
     lastSentAt: row.last_sent_at,

@@ -108,6 +108,7 @@ async function insertTransactions(
       gasLimit: signed.terms.gasLimit.toString(),
       maxFeePerGas: signed.terms.maxFeePerGas.toString(),
       maxPriorityFeePerGas: signed.terms.maxPriorityFeePerGas.toString(),
+      dataFee: signed.terms.dataFeeBaseUnits?.toString(), // JSON omits undefined
     },
   }));
   await sql`

@@ -29,7 +29,8 @@ export function spentLastDay(chain: Chain, nativeSymbol: string): RawBuilder<big
     from movement m join payout p using (order_pk), lateral (
       select sum(a.fee) as fee from (
         select max(coalesce((t.fee_terms->>'cost')::numeric,
-          (t.fee_terms->>'gasLimit')::numeric * (t.fee_terms->>'maxFeePerGas')::numeric)) as fee
+          (t.fee_terms->>'gasLimit')::numeric * (t.fee_terms->>'maxFeePerGas')::numeric
+            + coalesce((t.fee_terms->>'dataFee')::numeric, 0))) as fee
         from own_transaction t where t.order_pk = m.order_pk group by t.nonce, case when t.nonce is null then t.tx_hash end) a) x
     where m.kind = 'TO_COLD' and m.created_at > now() - ${MOVES_WITHIN_DAYS} * interval '1 day' and p.chain = ${chain}
       and p.money in ('RESERVED', 'IN_FLIGHT')

@@ -1,0 +1,78 @@
+import { readerError } from '@opentill/chain/reader-error';
+import { GatewayError } from '@opentill/domain/gateway-error';
+import { Interface } from 'ethers/abi';
+import { Transaction } from 'ethers/transaction';
+import type { ReaderError } from '@opentill/chain/reader-error';
+import type { RpcRequest } from '../rpc-call.ts';
+import type { EvmCall } from './encode-payment.ts';
+import type { FeeBounds } from './fee-bounds.ts';
+import { isExecutionFailure } from './revert-reason.ts';
+
+/** Predeploy of every OP Stack chain (ethereum-optimism/specs, predeploys). */
+export const GAS_PRICE_ORACLE = '0x420000000000000000000000000000000000000f';
+const ORACLE = new Interface([
+  'function getL1Fee(bytes) view returns (uint256)',
+  'function getOperatorFee(uint256) view returns (uint256)',
+]);
+/** The base chain raises its price by at most an eighth per block of 12 s: the double covers six full blocks. */
+const DATA_PRICE_ROOM = 2n;
+/** The fee depends on the transaction's bytes. A later nonce takes at most as many. */
+const LONG_NONCE = 0xffffff;
+
+export interface DataFeeBounds extends FeeBounds {
+  readonly chainId: number;
+  readonly maxGas: bigint;
+}
+
+/** For the fee of the transaction's data: `getL1Fee` takes the unsigned transaction. */
+export function dataFeeRequest({ to, valueWei, data }: EvmCall, bounds: DataFeeBounds): RpcRequest {
+  const { chainId, maxGas: gasLimit, maxFeePerGas, maxPriorityFeePerGas } = bounds;
+  const fees = { gasLimit, maxFeePerGas, maxPriorityFeePerGas };
+  const unsigned = Transaction.from({
+    type: 2,
+    chainId,
+    nonce: LONG_NONCE,
+    to,
+    value: valueWei,
+    data,
+    ...fees,
+  });
+  return oracleCall('getL1Fee', unsigned.unsignedSerialized);
+}
+
+/** The operator fee is linear in the gas, so two answers give it for any gas. */
+export function operatorFeeRequests({ maxGas }: DataFeeBounds): readonly RpcRequest[] {
+  return [oracleCall('getOperatorFee', 0n), oracleCall('getOperatorFee', maxGas)];
+}
+
+function oracleCall(name: string, argument: unknown): RpcRequest {
+  const call = { to: GAS_PRICE_ORACLE, data: ORACLE.encodeFunctionData(name, [argument]) };
+  return { method: 'eth_call', params: [call, 'latest'], mayBeRefused: true };
+}
+
+/** Highest fee of a transaction with that much gas, in wei, or why it is unknown. */
+export function estimateDataFee(
+  answers: { readonly l1Fee: unknown; readonly operatorFees: readonly unknown[] },
+  gas: bigint,
+  { maxGas }: DataFeeBounds,
+): bigint | ReaderError {
+  const fees = [answers.l1Fee, ...answers.operatorFees.map(orZero)].map(wordOf);
+  const fault = fees.find((fee) => fee instanceof GatewayError);
+  if (fault instanceof GatewayError) return fault;
+  const [l1Fee, constant, most] = fees as [bigint, bigint, bigint];
+  const ofGas = most > constant ? ((most - constant) * gas + maxGas - 1n) / maxGas : 0n;
+  return l1Fee * DATA_PRICE_ROOM + constant + ofGas;
+}
+
+/** Oracles from before the Isthmus upgrade revert: their chains have no operator fee. */
+function orZero(answer: unknown): unknown {
+  const isMissing = answer instanceof GatewayError && isExecutionFailure(answer as ReaderError);
+  return isMissing ? `0x${'0'.repeat(64)}` : answer;
+}
+
+function wordOf(answer: unknown): bigint | ReaderError {
+  if (answer instanceof GatewayError) return answer as ReaderError;
+  if (typeof answer === 'string' && /^0x[0-9a-fA-F]{64}$/.test(answer)) return BigInt(answer);
+  const why = `the gas price oracle ${GAS_PRICE_ORACLE} answers no fee: does the chain have "dataFee": "op-stack"?`;
+  return readerError('INCONSISTENT_ANSWER', why);
+}

@@ -1,0 +1,109 @@
+import { afterEach, expect, test } from 'vitest';
+import type { Address } from '@opentill/chain/address-codec';
+import type { PaymentIntent, Prepared } from '@opentill/chain/wallet-sender';
+import { baseUnits } from '@opentill/domain/money';
+import { createEvmSender } from '../src/sender/create-sender.ts';
+import { answering, scriptedNode, type Call, type ScriptedNode } from './scripted-node.ts';
+
+const WALLET = `0x${'11'.repeat(20)}` as Address;
+const ORACLE = '0x420000000000000000000000000000000000000f';
+const GET_L1_FEE = '0x49948e0e';
+const PAYMENT: PaymentIntent = {
+  from: WALLET,
+  contract: null,
+  to: `0x${'ab'.repeat(20)}` as Address,
+  amountBaseUnits: baseUnits(1n),
+};
+const word = (value: number) => `0x${value.toString(16).padStart(64, '0')}`;
+
+const nodes: ScriptedNode[] = [];
+afterEach(async () => {
+  for (const node of nodes.splice(0)) await node.close();
+});
+
+/** Charges 1 wei for each byte that `getL1Fee` receives, and `operator(gas)`; undefined: the call reverts. */
+async function nodeThat(l1Fee: (bytes: number) => unknown, operator: (gas: number) => number | undefined) {
+  const resultOf = ({ method, params }: Call): unknown => {
+    if (method === 'eth_estimateGas') return '0x5208';
+    if (method === 'eth_feeHistory') return { baseFeePerGas: ['0x1', '0x1'], gasUsedRatio: [0.5] };
+    const { to, data } = params[0] as { to: string; data: string };
+    if (to !== ORACLE) return '0x';
+    const argument = Number(`0x${data.slice(10 + (data.startsWith(GET_L1_FEE) ? 64 : 0)).slice(0, 64)}`);
+    if (data.startsWith(GET_L1_FEE)) return l1Fee(argument);
+    const fee = operator(argument);
+    return fee === undefined ? undefined : word(fee);
+  };
+  const node = await scriptedNode((calls, isBatch) => {
+    const answer = answering(resultOf)(calls, isBatch) as { body: Record<string, unknown>[] };
+    if (isBatch)
+      for (const item of answer.body)
+        if (item['result'] === undefined) item['error'] = { code: 3, message: 'execution reverted' };
+    return answer;
+  });
+  nodes.push(node);
+  return node.url;
+}
+
+async function prepared(urls: readonly string[], dataFee?: 'op-stack'): Promise<Prepared | undefined> {
+  const sender = createEvmSender(
+    {
+      chain: 'BASE',
+      chainId: 56,
+      rpcUrls: urls,
+      blockTimeMs: 2_000,
+      maxBlockRange: 100,
+      tokens: [],
+      ...(dataFee && { dataFee }),
+      payouts: { minPriorityFeePerGas: '1', maxPriorityFeePerGas: '9', maxFeePerGas: '9' },
+    },
+    { backend: { addresses: [WALLET], sign: () => Promise.reject(new Error('nothing is signed')) } },
+  );
+  return (await sender.prepare([PAYMENT]))[0];
+}
+
+test('prepare doubles the data fee and adds the operator fee of its gas', async () => {
+  let asked = 0;
+  const url = await nodeThat(
+    (bytes) => word((asked = bytes)),
+    (gas) => 1_000 + gas * 2,
+  );
+  const gasLimit = 26_250n; // 21,000 and a quarter
+  const fee = (await prepared([url], 'op-stack')) as { dataFeeBaseUnits?: bigint };
+  expect(asked).toBeGreaterThan(30); // the bytes of the unsigned transaction
+  expect(fee).toEqual({
+    kind: 'READY',
+    gasLimit,
+    dataFeeBaseUnits: BigInt(2 * asked) + 1_000n + 2n * gasLimit,
+  });
+});
+
+test('prepare asks no oracle where the gas includes all costs', async () => {
+  const url = await nodeThat(
+    () => expect.unreachable(),
+    () => expect.unreachable(),
+  );
+  expect(await prepared([url])).toEqual({ kind: 'READY', gasLimit: 26_250n });
+});
+
+test('takes the higher data fee of two sources, and 0 where the oracle is older', async () => {
+  const urls = await Promise.all(
+    [5, 7].map((fee) =>
+      nodeThat(
+        () => word(fee),
+        () => undefined,
+      ),
+    ),
+  );
+  expect(await prepared(urls, 'op-stack')).toMatchObject({ dataFeeBaseUnits: 14n });
+});
+
+test('prepare fails and names the setting where the oracle answers no fee', async () => {
+  const url = await nodeThat(
+    () => '0x',
+    () => 0,
+  );
+  expect(await prepared([url], 'op-stack').catch((error: unknown) => error)).toMatchObject({
+    code: 'INCONSISTENT_ANSWER',
+    message: expect.stringContaining('dataFee'),
+  });
+});
