@@ -24,6 +24,13 @@ export function option(flags: string, description?: string, value?: string): Opt
   return new Option(flags, description).default(value);
 }
 
+/** May be given several times. */
+export function repeated(flags: string, description?: string): Option {
+  return new Option(flags, description)
+    .argParser((text: string, before: readonly string[] | undefined) => [...(before ?? []), text])
+    .makeOptionMandatory();
+}
+
 export function needed(flags: string, description?: string): Option {
   return new Option(flags, description).makeOptionMandatory();
 }

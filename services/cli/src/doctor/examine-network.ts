@@ -3,6 +3,7 @@ import type { Family } from '@opentill/domain/chains';
 import type { Clock } from '@opentill/runtime/clock';
 import { createHeadWatch, type HeadWatch } from '@opentill/chain-sources/watch-heads';
 import { checkBloom } from './check-bloom.ts';
+import { checkDataFee } from './check-data-fee.ts';
 import { checkHeadsSocket } from './check-heads-socket.ts';
 import { examineTokens } from './check-tokens.ts';
 import { checkSources } from './check-sources.ts';
@@ -54,7 +55,7 @@ async function examineEvmNetwork(network: NetworkConfig, clock: Clock): Promise<
     checkSources(network, [...findingsOf.values()].filter(isUsable).length),
     ...results.flatMap((result) => ('head' in result ? (findingsOf.get(result.label) ?? []) : [result])),
     ...(await compareEndpoints(reached, network)),
-    ...(best === undefined ? [] : [await checkBloom(best, network)]),
+    ...(best === undefined ? [] : [await checkBloom(best, network), await checkDataFee(best, network)]),
     ...(await examineTokens(reached, network)),
     await checkHeadsSocket(network),
   ];
