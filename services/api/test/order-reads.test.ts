@@ -270,6 +270,7 @@ describe('GET pay', () => {
       serverTime: data.serverTime,
       merchant: { ...NO_PROFILE, name: 'Merchant shop' },
       isTestNetwork: true,
+      chainId: 11_155_111,
       unmatched: [],
       unmatchedCount: 0,
     });
