@@ -171,9 +171,9 @@ describe('create_collections with several orders', () => {
   test('creates no order when one of the requests is invalid', async () => {
     const requests = [collectionRequest(), collectionRequest({ amount: '1.5' }), collectionRequest()];
     await expect(createCollections(requests)).rejects.toThrow('whole numbers');
-    await expect(createCollections([collectionRequest(), payoutRequest()])).rejects.toThrow(
-      'not a collection',
-    );
+    const hashed = collectionRequest({ signedDataHash: 'ab'.repeat(32) }); // identifies payouts only
+    for (const other of [payoutRequest(), hashed])
+      await expect(createCollections([collectionRequest(), other])).rejects.toThrow('not a collection');
     expect(await count('orders')).toBe(0);
     expect(await count('request_nonce')).toBe(0);
   });
