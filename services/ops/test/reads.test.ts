@@ -16,6 +16,7 @@ import {
 } from '@opentill/testkit/scenario';
 import { aFate, anOwnTransaction, aReservedPayout, aSignedPayout } from '@opentill/testkit/payout-scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { selectOrders } from '../src/store/orders.ts';
 import { startTestOps, type TestOps } from './support/test-ops.ts';
 
 const RAW = Buffer.from('signed bytes that nobody may see');
@@ -452,6 +453,24 @@ describe('paging', () => {
     expect(seen).toEqual(before.toReversed());
   });
 });
+
+it.each(['PENDING', 'PENDING_CONFIRMATION', 'FAILED'] as const)(
+  'reads a page of orders in %s without the other orders',
+  async (status) => {
+    const explained = await admin.kysely.transaction().execute(async (tx) => {
+      await sql`set local session_replication_role = replica`.execute(tx);
+      await sql`insert into orders (order_pk, merchant_id, order_id, order_type, status, chain, family, symbol, decimals,
+          display_decimals, amount, accepted_amount, address, created_at, expires_at)
+        select gen_random_uuid(), 'shop', 'many-' || n, 'COLLECTION', 'SUCCESS', 'ETH_SEPOLIA', 'EVM', 'USDT', 6, 2, 1, 1, '0x', now(), now()
+        from generate_series(1, 2000) n`.execute(tx);
+      await sql`analyze orders`.execute(tx);
+      const rows = await selectOrders(tx, { status }, undefined, 51).explain();
+      await sql`delete from orders where order_id like 'many-%'`.execute(tx);
+      return JSON.stringify(rows);
+    });
+    expect(explained).toContain('orders_rare_status');
+  },
+);
 
 const ATTACKS = ["' or '1'='1", "0x' union select raw from own_transaction --", '%', '\\', '\u0000'];
 

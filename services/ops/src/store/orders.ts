@@ -31,7 +31,7 @@ const SUMMARY = [
 ] as const;
 
 /** Newest first. Each exact key is looked up through its own index. */
-export async function findOrders(
+export function selectOrders(
   db: Db,
   filter: OpsInput<'listOrders'>,
   after: string | undefined,
@@ -57,7 +57,11 @@ export async function findOrders(
   if (ids.until !== undefined) query = query.where('o.order_pk', '<', ids.until);
   if (filter.address !== undefined) query = query.where(matchesAddress(filter.address));
   if (filter.txid !== undefined) query = query.where(matchesTransaction(filter.txid));
-  return query.execute();
+  return query;
+}
+
+export function findOrders(...page: Parameters<typeof selectOrders>) {
+  return selectOrders(...page).execute();
 }
 
 function matchesAddress(address: string) {
