@@ -3,6 +3,7 @@ import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
 import type { Socket } from 'node:net';
 import { Agent as HttpAgent, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { ACCEPTED_ENCODING, unpackFrames } from './unpack-frames.ts';
 
 /** Measured during the exchanges of one call, also of one that fails. */
 export interface Traffic {
@@ -74,7 +75,11 @@ export function createPostGrpc(secure: boolean): OpenPostGrpc {
     async function postGrpc(url: string, { headers, body, signal }: RequestInit): Promise<unknown> {
       traffic.method = SERVICE_AND_METHOD.exec(url)?.[1] ?? '';
       const payload = Buffer.from(body as Uint8Array);
-      const own = { ...Object.fromEntries(headers as Headers), 'content-length': payload.byteLength };
+      const own = {
+        ...Object.fromEntries(headers as Headers),
+        'content-length': payload.byteLength,
+        'grpc-accept-encoding': ACCEPTED_ENCODING,
+      };
       const options = { headers: own, ...(signal === null || signal === undefined ? {} : { signal }) };
       const response = await send({ begin: () => begin(url, options), usedBefore }, payload, traffic);
       noteAnswer(traffic, response);
@@ -83,7 +88,10 @@ export function createPostGrpc(secure: boolean): OpenPostGrpc {
         status: response.statusCode ?? 0,
         statusText: response.statusMessage ?? '',
         headers: headersOf(response),
-        body: bodyOf(response),
+        body:
+          response.headers['grpc-encoding'] === ACCEPTED_ENCODING
+            ? unpackFrames(bodyOf(response), bytesMax)
+            : bodyOf(response),
       };
     }
 

@@ -77,7 +77,11 @@ async function listen(
       calls[method] = (calls[method] ?? 0) + 1;
     });
     const length = parts.reduce((sum, part) => sum + part.length, 0);
-    response.writeHead(200, { 'content-type': chain.contentType, 'content-length': length });
+    response.writeHead(200, {
+      'content-type': chain.contentType,
+      'content-length': length,
+      ...chain.headersOf?.(request.url ?? '/'),
+    });
     response.end(parts.length === 1 ? parts[0] : Buffer.concat(parts, length));
   };
   function stream(path: string, response: ServerResponse): void {

@@ -36,6 +36,7 @@ export interface Heads {
 export interface CannedChain {
   readonly genesisId: string;
   readonly contentType: string;
+  headersOf?(path: string): Readonly<Record<string, string>>;
   facts(height: number): BlockFacts;
   make(height: number): void;
   forget(height: number): void;

@@ -1,3 +1,4 @@
+import { zstdCompressSync } from 'node:zlib';
 import { GrpcTypes } from '@mysten/sui/grpc';
 import { paidHex, paysDeposit, sha, timeSecondsOf, type CannedChain, type CannedPlan } from './plan.ts';
 
@@ -11,9 +12,13 @@ const EPOCH = 7n;
 const COMMITTEE = { epoch: EPOCH, members: [{ publicKey: new Uint8Array(96).fill(1), weight: 10_000n }] };
 const FRAME_BYTES = 5;
 const TRAILER = 0x80;
+const COMPRESSED = 1;
 const LIST_MAX = 100;
 const NOT_FOUND = 5;
 const UNIMPLEMENTED = 12;
+
+/** Full nodes compress these answers, but not those of subscriptions. */
+const packed = (message: Uint8Array): Buffer => frame(zstdCompressSync(message), COMPRESSED);
 
 /** gRPC-web frame: flag, length, message. */
 function frame(message: Uint8Array, flag = 0): Buffer {
@@ -96,6 +101,7 @@ export function createCannedSui(plan: CannedPlan): CannedChain {
   return {
     genesisId: hashOf(0),
     contentType: 'application/grpc-web+proto',
+    headersOf: (path) => (path.includes('.SubscriptionService/') ? {} : { 'grpc-encoding': 'zstd' }),
     facts: (height) => ({
       height,
       hash: hashOf(height),
@@ -105,8 +111,8 @@ export function createCannedSui(plan: CannedPlan): CannedChain {
     make(height) {
       const checkpoint = checkpointAt(height);
       const watermark = { cursor: new Uint8Array(16), checkpoint: BigInt(height) };
-      gets[height] = frame(GrpcTypes.GetCheckpointResponse.toBinary({ checkpoint }));
-      lists[height] = frame(GrpcTypes.ListCheckpointsResponse.toBinary({ checkpoint, watermark }));
+      gets[height] = packed(GrpcTypes.GetCheckpointResponse.toBinary({ checkpoint }));
+      lists[height] = packed(GrpcTypes.ListCheckpointsResponse.toBinary({ checkpoint, watermark }));
       const notice = { cursor: BigInt(height), checkpoint };
       notices[height] = frame(GrpcTypes.SubscribeCheckpointsResponse.toBinary(notice));
     },

@@ -58,10 +58,20 @@ async function answerCall(
   const { path, body, isText } = asked;
   const gone = new AbortController();
   response.on('close', () => gone.abort());
+  // Like a full node, which compresses answers of all services but subscriptions (sui-rpc-api, into_router).
+  const accepted = request.headers['grpc-accept-encoding']?.toString().split(',') ?? [];
+  const isPacked = accepted.includes('zstd') && !path.includes('.SubscriptionService/');
+  const encoding = isPacked ? { 'grpc-encoding': 'zstd' } : {};
   const begin = (more: Record<string, string> = {}): void => {
     if (response.headersSent) return;
     const contentType = isText ? `${WEB_TEXT}+proto` : `${WEB}+proto`;
-    response.writeHead(200, { 'content-type': contentType, ...CORS, ...nodeHeaders(node), ...more });
+    response.writeHead(200, {
+      'content-type': contentType,
+      ...CORS,
+      ...nodeHeaders(node),
+      ...encoding,
+      ...more,
+    });
     response.flushHeaders();
   };
   const write = async (bytes: Buffer): Promise<void> => {
@@ -80,7 +90,7 @@ async function answerCall(
     path,
     message: readMessage(isText ? Buffer.from(body.toString('latin1'), 'base64') : body),
     call: { signal: gone.signal, header: (name) => request.headers[name]?.toString() },
-    send: async (message) => write(messageFrame(message)),
+    send: async (message) => write(messageFrame(message, isPacked)),
   });
   await end(ending, response, begin, write);
 }

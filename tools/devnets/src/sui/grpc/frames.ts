@@ -1,10 +1,13 @@
+import { zstdCompressSync } from 'node:zlib';
+
 /** Frame header: flag and message length. */
 const HEADER_BYTES = 5;
-/** Flag of a gRPC-web trailer frame. */
+/** Flags of a frame with a compressed message, and of gRPC-web's trailers. */
+const COMPRESSED = 1;
 const TRAILERS = 0x80;
 
-export function messageFrame(message: Uint8Array): Buffer {
-  return frame(0, message);
+export function messageFrame(message: Uint8Array, isCompressed = false): Buffer {
+  return isCompressed ? frame(COMPRESSED, zstdCompressSync(message)) : frame(0, message);
 }
 
 function frame(flag: number, content: Uint8Array): Buffer {
