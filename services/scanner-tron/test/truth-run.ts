@@ -17,12 +17,15 @@ import { createNaiveScanner } from './truth-naive.ts';
  * only faults that a single source can reveal.
  */
 export interface TruthPlan extends Plan {
+  /** TRX is not accepted, so that the scanner reads logs instead of whole blocks. */
+  readonly tokensOnly?: boolean;
   readonly faults?: Partial<Record<TronNodeFault, number>>;
 }
 
 export interface TruthFindings extends Findings {
   readonly sent: TruthChain['sent'];
   readonly injectedFaults: readonly ByzantineTronProxy['injected'][];
+  readonly calls: readonly ByzantineTronProxy['calls'][];
 }
 
 /**
@@ -55,6 +58,7 @@ export const FAULTS: Readonly<Record<TronNodeFault, number>> = {
   inventedLog: 0.03,
   inventedSuccess: 0.05,
   inventedFailure: 0.03,
+  emptyLogs: 0.03,
 };
 /** Wrong receipts of a single source cannot be detected; two sources reveal them. */
 const WITHOUT_UNDETECTABLE: Partial<Record<TronNodeFault, number>> = {
@@ -73,10 +77,11 @@ export function runTruth(plan: TruthPlan): Promise<TruthFindings> {
       solidLagBlocks: SOLID_LAG,
       // As in mainnet.json, because a node may report its head as solid.
       network: { finality: { staleSeconds: 600, minDepth: SOLID_LAG + 1 }, ...plan.network },
+      ...(plan.tokensOnly === true ? { tokensOnly: true } : {}),
     });
     onClose(() => world.close());
     const { url, control, tokens } = world.devnet;
-    const chain = await createTruthChain(world.devnet, plan.seed);
+    const chain = await createTruthChain(world.devnet, plan.seed, { hasTrx: plan.tokensOnly !== true });
     const faults = { ...FAULTS, ...(plan.sources === 1 ? WITHOUT_UNDETECTABLE : {}), ...plan.faults };
     const proxies: ByzantineTronProxy[] = [];
     for (let place = 0; place < plan.sources; place += 1) {
@@ -123,7 +128,11 @@ export function runTruth(plan: TruthPlan): Promise<TruthFindings> {
         return undefined;
       },
       detectedMaxMs: 60_000,
-      extra: () => ({ sent: chain.sent, injectedFaults: proxies.map(({ injected }) => injected) }),
+      extra: () => ({
+        sent: chain.sent,
+        injectedFaults: proxies.map(({ injected }) => injected),
+        calls: proxies.map(({ calls }) => calls),
+      }),
     };
   });
 }

@@ -1,0 +1,148 @@
+import type { BlockHash } from '@opentill/chain/block';
+import type { Address } from '@opentill/chain/address-codec';
+import type { Actor, ExpectedTransfer, RangeRead, ReadOptions } from '@opentill/chain/chain-reader';
+import { isReaderError, readerError } from '@opentill/chain/reader-error';
+import { pairOf } from '@opentill/chain-sources/ask-two-sources';
+import { baseUnits } from '@opentill/domain/money';
+import { addressOfShortHex, shortHexOf } from '../address-codec.ts';
+import { plainHeader } from '../decode-block.ts';
+import { malformed } from '../node-value.ts';
+import type { BlockRange } from '../reading.ts';
+import type { TronSource } from '../tron-sources.ts';
+import { agreeOnLogs, type AgreedLogs, type LogReaderDeps, type LogReading } from './agree-on-logs.ts';
+import { doubtfulHeights } from './compare-logs.ts';
+import { createLogPlan } from './log-plan.ts';
+import type { LoggedCandidate } from './logged-candidate.ts';
+import { readLogs, type TokenLog } from './read-logs.ts';
+
+export type LogReader = ReturnType<typeof createLogReader>;
+
+/**
+ * Reads a range by the logs of the tokens instead of by its blocks. The block ids prove the headers, as before. Every
+ * method returns undefined where only whole blocks suffice; the caller then reads these.
+ *
+ * | a whole block shows                | by logs                                                             |
+ * |------------------------------------|---------------------------------------------------------------------|
+ * | transfers, from two sources        | logs from two sources, equal; blocks with other logs are read whole |
+ * | success, place, fee of a deposit   | its receipt, from two sources (confirmTransfers)                     |
+ * | a node without receipts            | a control: transfers of a block that both return (createLogPlan)     |
+ * | transactions of the hot wallets    | the time of their newest one, from two sources; then whole blocks    |
+ * | the proof by the header's root     | nothing: a single source needs whole blocks                          |
+ */
+export function createLogReader(given: LogReaderDeps) {
+  const deps = { ...given, plan: createLogPlan(given.watched, [...given.tokens.keys()]) };
+  const { sources, offers, reading } = deps;
+  return {
+    /** One source may show a payment. */
+    async readSeen(
+      source: TronSource,
+      range: BlockRange,
+      options: ReadOptions,
+    ): Promise<RangeRead | undefined> {
+      if (!offers.isOffered(source)) return undefined;
+      try {
+        return await readSeenLogs(deps, source, range, options);
+      } catch (error) {
+        if (isReaderError(error, 'RPC_RANGE_TOO_LARGE') || !offers.isOffered(source)) return undefined;
+        throw error;
+      }
+    },
+    async readVerified(
+      range: BlockRange,
+      expected: readonly ExpectedTransfer[],
+      options: ReadOptions,
+    ): Promise<RangeRead | undefined> {
+      const [first, second] = pairOf(sources.quorumSources());
+      if (first === undefined || second === undefined || range.from === 0) return undefined;
+      const pair = [first, second] as const;
+      if (!pair.every(offers.isOffered)) return undefined;
+      // Failures are left to the reading of whole blocks, which replaces sources.
+      const agreed = await agreeOnLogs(deps, pair, range, expected, options).catch((error: unknown) => {
+        if (options.signal?.aborted === true) throw error;
+        return undefined;
+      });
+      if (agreed === undefined) return undefined;
+      for (const source of pair) sources.noteCompleteness(source, true);
+      const labels = [first.label, second.label] as const;
+      reading.onCompared({ outcome: 'AGREED', sources: labels, height: range.to });
+      return joined(agreed, await readDoubtful(deps, agreed, options));
+    },
+  };
+}
+
+async function readSeenLogs(
+  deps: LogReading,
+  source: TronSource,
+  range: BlockRange,
+  options: ReadOptions,
+): Promise<RangeRead> {
+  const question = { range, filters: await deps.plan.filtersFor(range) };
+  const [{ logs }, headers] = await Promise.all([
+    deps.offers.ask(source, () => readLogs(source, deps, question, options)),
+    deps.headers.read(source, range, options),
+  ]);
+  const [wrong] = doubtfulHeights(headers, [logs, logs], []);
+  if (wrong !== undefined)
+    throw readerError('INCONSISTENT_ANSWER', 'a log is of another block', { height: wrong });
+  return { headers: headers.map(plainHeader), transfers: candidatesIn(logs) };
+}
+
+async function readDoubtful(
+  { readWhole }: LogReading,
+  { headers, doubtful }: AgreedLogs,
+  options: ReadOptions,
+): Promise<readonly RangeRead[]> {
+  const whole: RangeRead[] = [];
+  for (const { height, hash } of headers) {
+    if (!doubtful.has(height)) continue;
+    const read = await readWhole({ from: height, to: height }, options);
+    if (read.headers[0]?.hash !== hash)
+      throw readerError('INCONSISTENT_ANSWER', 'the chain changed while the range was read', { height });
+    whole.push(read);
+  }
+  return whole;
+}
+
+function joined({ headers, logs, doubtful }: AgreedLogs, whole: readonly RangeRead[]): RangeRead {
+  const sure = logs.filter(({ height }) => !doubtful.has(height));
+  return {
+    headers: headers.map(plainHeader),
+    transfers: [...candidatesIn(sure), ...whole.flatMap(({ transfers }) => transfers)].toSorted(
+      (a, b) => a.blockHeight - b.blockHeight || a.indexInBlock - b.indexInBlock,
+    ),
+    transactions: sure.length + whole.reduce((sum, { transactions = 0 }) => sum + transactions, 0),
+    actsOf: (wallets) => [
+      ...actsIn(sure, wallets),
+      ...whole.flatMap(({ actsOf }) => actsOf?.(wallets) ?? []),
+    ],
+  };
+}
+
+function candidatesIn(logs: readonly TokenLog[]): readonly LoggedCandidate[] {
+  return logs.flatMap((log) => {
+    const { txHash, blockHash, height, logIndex, contract, fromHex, toHex, amount } = log;
+    const to = addressOfShortHex(toHex);
+    if (to === undefined) return [];
+    return {
+      isLogged: true,
+      txHash,
+      blockHash: blockHash as BlockHash,
+      blockHeight: height,
+      indexInBlock: logIndex,
+      contract,
+      get from() {
+        return addressOfShortHex(fromHex) ?? malformed('log.topics', fromHex);
+      },
+      to,
+      amountBaseUnits: baseUnits(amount),
+    };
+  });
+}
+
+function actsIn(logs: readonly TokenLog[], wallets: ReadonlySet<Address>): readonly Actor[] {
+  const byHex = new Map([...wallets].map((wallet) => [shortHexOf(wallet), wallet]));
+  return logs.flatMap(({ txHash, fromHex, height }) => {
+    const wallet = byHex.get(fromHex);
+    return wallet === undefined ? [] : [{ txHash, wallet, blockHeight: height }];
+  });
+}
