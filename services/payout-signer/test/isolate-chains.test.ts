@@ -8,7 +8,8 @@ import { evmFamily } from '@opentill/chain-evm/family';
 import { tronFamily } from '@opentill/chain-tron/family';
 import { payoutTermsOf } from '@opentill/contracts/payout-terms';
 import type { Database } from '@opentill/db/database';
-import type { Chain } from '@opentill/domain/chains';
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { presetOf, type Chain } from '@opentill/domain/chains';
 import { connectBroker, type Broker } from '@opentill/messaging/connection';
 import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
@@ -55,8 +56,15 @@ afterAll(async () => {
   await world.close();
 });
 
+/** With the chain id of the database, or none. */
+function networkOf(chain: Chain): NetworkConfig {
+  const { chainId: _, ...network } = world.network;
+  const chainId = presetOf(chain)?.chainId;
+  return { ...network, chain, ...(chainId !== undefined && { chainId }) };
+}
+
 function payingOn(chain: Chain): NoncePaying {
-  const network = { ...world.network, chain };
+  const network = networkOf(chain);
   const terms = payoutTermsOf(world.network);
   if (terms === undefined) throw new Error('no terms');
   const sender = world.newSender();
@@ -83,7 +91,7 @@ function payingOnTron(): ExpiringPaying {
   const checkNetwork = () => Promise.reject(readerError('TOKEN_MISMATCH', mismatches.get(TRON) ?? ''));
   return {
     kind: 'EXPIRING',
-    network: { ...world.network, chain: TRON, family: 'TRON', nativeSymbol: 'TRX' },
+    network: { ...networkOf(TRON), family: 'TRON', nativeSymbol: 'TRX' },
     terms: { maxOpenPayouts: SLOTS, lowGasBaseUnits: undefined, lowBalance: new Map(), float: new Map() },
     codec: tronFamily.addressCodec,
     sender: { chain: TRON, checkNetwork } as unknown as ExpiringPaying['sender'],
