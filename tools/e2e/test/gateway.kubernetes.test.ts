@@ -45,6 +45,7 @@ const KEEP = process.env['OPENTILL_E2E_KEEP'] === '1';
 const REST_WITHIN_MS = 300_000;
 const INSTALL_WITHIN_MS = 1_200_000;
 const LONG_MS = 1_800_000;
+const PROBLEMS_SHOWN = 50;
 /** USDT and USDC. */
 const TOKENS_PER_CHAIN = 2;
 const COMPONENTS = [
@@ -158,7 +159,8 @@ async function payWhile(name: string, work: () => Promise<unknown>): Promise<Req
     failed: count.failed.length,
     restSeconds: Math.round((performance.now() - startedAt) / 1_000),
   };
-  process.stderr.write(`${name}: ${JSON.stringify(figures)}\n${summary}\n`);
+  const lines = [`${name}: ${JSON.stringify(figures)}`, summary, ...problems.slice(0, PROBLEMS_SHOWN)];
+  process.stderr.write(`${lines.join('\n')}\n`);
   expect(problems).toEqual([]);
   return count;
 }
