@@ -171,12 +171,14 @@ it(
       PANELS.filter((panel) => !shown.has(panel)).map(
         ({ board, panel, expr }) => `${board}, ${panel}: ${expr}`,
       );
+    const lookAt = async (panel: (typeof PANELS)[number]) => {
+      const numbers = numbersOf(await query(panel.expr));
+      const moves = numbers.some(({ value }) => Number(value[1]) > 0);
+      if (MUST_MOVE.includes(panel.panel) ? moves : numbers.length > 0) shown.set(panel, numbers);
+    };
+    // On a busy machine a query takes more than a second.
     const look = async () => {
-      for (const panel of PANELS) {
-        const numbers = numbersOf(await query(panel.expr));
-        const moves = numbers.some(({ value }) => Number(value[1]) > 0);
-        if (MUST_MOVE.includes(panel.panel) ? moves : numbers.length > 0) shown.set(panel, numbers);
-      }
+      await Promise.all(PANELS.filter((panel) => !shown.has(panel)).map(lookAt));
       return shown.size === PANELS.length;
     };
     await waitUntil('every panel has data', look, WAIT_MS).catch(() => undefined);
