@@ -178,7 +178,10 @@ describe('one host name that leads to another server', () => {
   const PRIMARY: Server = { timeline: 1, startedAt: '2026-01-01' };
   const PROMOTED: Server = { timeline: 2, startedAt: '2026-01-02' };
 
-  /** Each new session asks these functions instead of Postgres' own, because of its search_path. */
+  /**
+   * Each new session asks these functions instead of Postgres' own, because of its search_path. A session stays with
+   * the server to which the name led at its first question, as a real connection does.
+   */
   beforeAll(async () => {
     await sql`
       create schema named;
@@ -186,12 +189,19 @@ describe('one host name that leads to another server', () => {
       create sequence named.asked;
       create table named.server (timeline int, started_at timestamptz, is_standby bool);
       insert into named.server default values;
+      create function named.of_session() returns named.server language plpgsql security definer as $$
+        begin
+          if coalesce(current_setting('named.server', true), '') = '' then
+            perform set_config('named.server', (select row_to_json(s)::text from named.server s), false);
+          end if;
+          return json_populate_record(null::named.server, current_setting('named.server')::json);
+        end $$;
       create function named.pg_postmaster_start_time() returns timestamptz language sql security definer
-        as 'select nextval(''named.asked''); select started_at from named.server';
+        as 'select nextval(''named.asked''); select started_at from named.of_session()';
       create function named.pg_is_in_recovery() returns bool language sql security definer
-        as 'select is_standby from named.server';
+        as 'select is_standby from named.of_session()';
       create function named.pg_walfile_name(lsn pg_lsn) returns text language plpgsql security definer as $$
-        declare known int := (select s.timeline from named.server s);
+        declare known int := (select s.timeline from named.of_session() s);
         begin
           if known is null then raise insufficient_privilege; end if;
           return lpad(to_hex(known), 8, '0') || '0000000000000001';
