@@ -17,14 +17,6 @@ interface Block {
   readonly header: Buffer;
   readonly block: Buffer;
   readonly infos: Buffer;
-  readonly logs: readonly Log[];
-}
-
-interface Log {
-  readonly from: string;
-  readonly to: string;
-  readonly token: string;
-  readonly json: string;
 }
 
 interface Drawn {
@@ -49,21 +41,10 @@ const SIGNATURE_HEX = 130;
 
 const word = (hex: string): string => hex.padStart(64, '0');
 
-interface RpcCall {
-  readonly method: string;
-  readonly params: readonly {
-    readonly fromBlock: string;
-    readonly toBlock: string;
-    readonly address: readonly string[];
-    readonly topics: readonly (string | readonly string[] | null)[];
-  }[];
-}
-
 interface Asked {
   readonly num?: number;
   readonly id_or_num?: string;
   readonly value?: string;
-  readonly address?: string;
 }
 
 export function createCannedTron(plan: CannedPlan): CannedChain {
@@ -162,41 +143,6 @@ export function createCannedTron(plan: CannedPlan): CannedChain {
     );
   }
 
-  function logOf(height: number, { id, from, to, amount, token = '' }: Drawn, place: number): Log {
-    const json =
-      `{"address":"0x${token}","blockHash":"0x${idOf(height)}","blockNumber":"0x${height.toString(16)}",` +
-      `"data":"0x${word(amount.toString(16))}","logIndex":"0x${place.toString(16)}","removed":false,"topics":` +
-      `["0x${TRANSFER_TOPIC}","0x${word(from)}","0x${word(to)}"],"transactionHash":"0x${id}",` +
-      `"transactionIndex":"0x${place.toString(16)}"}`;
-    return { from: `0x${word(from)}`, to: `0x${word(to)}`, token: `0x${token}`, json };
-  }
-
-  function logsJson({ fromBlock, toBlock, address, topics }: RpcCall['params'][number], top: number): string {
-    const [, froms, tos] = topics;
-    const has = (wanted: string | readonly string[] | null | undefined): ((value: string) => boolean) => {
-      const set = wanted === null || wanted === undefined ? undefined : new Set([wanted].flat());
-      return (value) => set?.has(value) ?? true;
-    };
-    const [isOfToken, isFrom, isTo] = [has(address), has(froms), has(tos)];
-    const found: string[] = [];
-    for (let height = Number(fromBlock); height <= Math.min(top, Number(toBlock)); height += 1)
-      for (const { token, from, to, json } of blocks.get(height)?.logs ?? [])
-        if (isOfToken(token) && isFrom(from) && isTo(to)) found.push(json);
-    return `[${found.join(',')}]`;
-  }
-
-  function answerBatch(calls: readonly RpcCall[], top: number): Buffer {
-    const resultOf = ({ method, params: [filter] }: RpcCall): string => {
-      if (method === 'eth_chainId') return `"0x${idOf(0).slice(-8)}"`;
-      if (method === 'eth_blockNumber') return `"0x${top.toString(16)}"`;
-      if (method === 'eth_getLogs' && filter !== undefined) return logsJson(filter, top);
-      throw new Error(`not canned: ${method}`);
-    };
-    return latin1(
-      `[${calls.map((call, id) => `{"jsonrpc":"2.0","id":${id},"result":${resultOf(call)}}`).join(',')}]`,
-    );
-  }
-
   function make(height: number): Block {
     const header = headerJson(height);
     const drawn = drawAll(height);
@@ -207,7 +153,6 @@ export function createCannedTron(plan: CannedPlan): CannedChain {
       header: latin1(`{${header}}`),
       block: latin1(`{${header}${more}}`),
       infos: latin1(`[${drawn.map((one) => infoJson(height, one)).join(',')}]`),
-      logs: drawn.flatMap((one, place) => (one.token === undefined ? [] : logOf(height, one, place))),
     };
   }
 
@@ -225,10 +170,6 @@ export function createCannedTron(plan: CannedPlan): CannedChain {
     forget: (height) => void blocks.delete(height),
     answer(path, body, { latest, final }, count) {
       const [, side = '', method = ''] = path.split('/');
-      if (side === 'jsonrpc') {
-        count('jsonrpc');
-        return [answerBatch(JSON.parse(body) as readonly RpcCall[], latest)];
-      }
       count(method);
       const asked = (body === '' ? {} : JSON.parse(body)) as Asked;
       const top = side === 'walletsolidity' ? final : latest;
@@ -244,10 +185,6 @@ export function createCannedTron(plan: CannedPlan): CannedChain {
           const found = places.get(asked.value ?? '');
           return [latin1(found ? infoJson(found.height, draw(found.height, found.place)) : '{}')];
         }
-        case 'getaccount':
-          return [
-            latin1(`{"address":"${asked.address ?? ''}","balance":1000000000,"latest_opration_time":1}`),
-          ];
         case 'triggerconstantcontract': {
           const decimals = word(plan.decimals.toString(16));
           return [latin1(`{"result":{"result":true},"energy_used":400,"constant_result":["${decimals}"]}`)];
