@@ -11,7 +11,7 @@ export function addChainAdd(chain: Command, add: AddCommand): void {
     option('--name <name>', 'for payers'),
     repeated('--rpc-url <url>', 'an endpoint; repeat it for a second provider'),
     repeated('--token <token>', 'symbol, decimals and contract: USDC:6:0x…; may be repeated'),
-    option('--native <symbol>', "the chain's own coin", 'ETH'),
+    needed('--native <symbol>', "the chain's own coin, such as ETH: fees are booked in it"),
     option('--native-decimals <number>', undefined, '18'),
     option('--block-time-ms <number>', undefined, '2000'),
     option('--confirmations <number>', 'a number of blocks, or finalized', 'finalized'),

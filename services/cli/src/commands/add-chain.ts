@@ -1,5 +1,6 @@
 import { readFile, rename, stat, writeFile } from 'node:fs/promises';
 import type { NetworkConfig, TokenConfig } from '@opentill/contracts/network-config';
+import { networkKindOf } from '@opentill/contracts/network-kind';
 import { parseNetworkFile } from '@opentill/contracts/parse-network-file';
 import { isChain, PRESETS, presetOf, type Preset } from '@opentill/domain/chains';
 import { readJson } from '@opentill/domain/read-json';
@@ -33,7 +34,7 @@ const FINALITY_STALE_SECONDS = 3_600;
 
 /**
  * Adds an EVM chain if all checks of `doctor` pass at its endpoints. Otherwise the file stays as it is.
- * @throws GatewayError CLI_USAGE, NETWORKS_INVALID, DOCTOR_FAILED
+ * @throws GatewayError CLI_USAGE, NETWORKS_INVALID, NETWORKS_MIXED, DOCTOR_FAILED
  */
 export async function addChain(context: CliContext, file: string, options: AddChainOptions): Promise<void> {
   const entry = entryOf(options);
@@ -41,7 +42,9 @@ export async function addChain(context: CliContext, file: string, options: AddCh
   if (networks.some(({ chain }) => chain === entry.chain))
     throw usage(`${entry.chain} is in ${file} already. Change the entry there.`);
   const text = `${JSON.stringify({ networks: [...networks, entry] }, null, 2)}\n`;
-  const network = parseNetworkFile(text, file).find(({ chain }) => chain === entry.chain);
+  const parsed = parseNetworkFile(text, file);
+  networkKindOf(parsed);
+  const network = parsed.find(({ chain }) => chain === entry.chain);
   if (network === undefined) throw new TypeError(`${entry.chain} was not parsed`);
   const findings = [...(await examineNetwork(network, context.clock)), ...examineSources(network)];
   const sections = [{ title: `${network.chain}: ${network.name}`, findings }];

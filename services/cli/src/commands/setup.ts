@@ -36,15 +36,14 @@ export async function setUp(context: CliContext): Promise<void> {
   context.print(applied.length === 0 ? 'database: up to date' : `database: applied ${applied.join(', ')}`);
   const networks =
     settings.NETWORKS_FILE === undefined ? [] : await readNetworks(context, settings.NETWORKS_FILE);
+  const kind = networkKindOf(networks); // before a chain is registered, which cannot be taken back
   await setPasswords(context, settings);
   const database = { url: adminUrl, applicationName: 'opentill-setup', poolMax: 1 };
   if (merchant !== undefined)
     context.print(`merchant: ${await withDatabase(database, (db) => writeSettingsMerchant(db, merchant))}`);
   if (networks.length > 0) await setChains(context, database, networks);
-  if (settings.PUBLIC_KEYS_FILE !== undefined) {
-    const kind = networkKindOf(networks);
+  if (settings.PUBLIC_KEYS_FILE !== undefined)
     context.print(`hot wallets: ${await writeHotWallets(database, settings.PUBLIC_KEYS_FILE, kind)}`);
-  }
   if (managementUrl !== undefined) {
     await writeUsers(managementUrl, brokerPasswords, virtualHostOf(amqpUrl));
     context.print(`broker: users written for ${Object.keys(brokerPasswords).length} services`);

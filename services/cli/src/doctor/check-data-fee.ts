@@ -1,7 +1,7 @@
 import { GAS_PRICE_ORACLE } from '@opentill/chain-evm/sender/estimate-data-fee';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { ReachedEndpoint } from './endpoint.ts';
-import { fail, findingOf, ok, warn, type Finding } from './finding.ts';
+import { fail, findingOf, ok, type Finding } from './finding.ts';
 
 /** A chain of the OP Stack has the oracle at a fixed address. Without `dataFee`, books and balances lack its fee. */
 export async function checkDataFee(
@@ -14,9 +14,10 @@ export async function checkDataFee(
     const hasOracle = typeof code === 'string' && code.length > 2;
     const detail = `${hasOracle ? 'A' : 'No'} gas price oracle of the OP Stack at ${GAS_PRICE_ORACLE}.`;
     if (hasOracle === (dataFee === 'op-stack')) return ok(found, detail);
-    return hasOracle
-      ? warn(found, detail, 'Set "dataFee": "op-stack", or payouts and books lack the fee for data.')
-      : fail(found, detail, 'Remove dataFee: this chain does not charge for data in that way.');
+    const remedy = hasOracle
+      ? 'Set "dataFee": "op-stack" (chain add: --data-fee op-stack), or payouts and books lack the fee for data.'
+      : 'Remove dataFee: this chain does not charge for data in that way.';
+    return fail(found, detail, remedy);
   } catch (error) {
     return findingOf(error, found.subject, found.check);
   }
