@@ -74,7 +74,11 @@ it.each([
   ['a name of another form', ACME.replace('ACME_L2', 'acme'), /--chain acme must be a capital letter/],
   ['a chain of another family', ACME.replace('ACME_L2', 'TRON_TEST'), /family TRON/],
   ['another name for a preset', ACME.replace('31337', '8453'), /8453 is the chain id of BASE/],
-  ['a main chain among test networks', ACME.replace('--kind test', '--kind main'), /main.*ACME_L2|ACME_L2.*main/],
+  [
+    'a main chain among test networks',
+    ACME.replace('--kind test', '--kind main'),
+    /main.*ACME_L2|ACME_L2.*main/,
+  ],
   ['no kind', ACME.replace('--kind test', ''), /--kind must be main/],
   ['a malformed token', `${ACME} --token USDT`, /--token USDT must be symbol, decimals and contract/],
 ])('refuses %s before it asks a node', async (_, words, shown) => {
