@@ -1,3 +1,4 @@
+import type { BlockHeader } from '@opentill/chain/block';
 import type { ChainReader, ReadOptions } from '@opentill/chain/chain-reader';
 import { isReaderError } from '@opentill/chain/reader-error';
 import type { Clock } from '@opentill/runtime/clock';
@@ -21,7 +22,7 @@ const POLL_GAP_POLLS = 6;
  */
 export function createFinalityWatch(deps: {
   readonly network: ScanNetwork;
-  readonly reader: Pick<ChainReader, 'finalizedHeight'>;
+  readonly reader: Pick<ChainReader, 'finalized'>;
   readonly clock: Clock;
 }) {
   const { network, reader, clock } = deps;
@@ -50,7 +51,7 @@ export function createFinalityWatch(deps: {
     },
     /**
      * Never decreases and never exceeds the head: a node that names a higher height is wrong. Null if only depth
-     * decides. FINALITY_UNAVAILABLE only while no fallback applies.
+     * decides. FINALITY_UNAVAILABLE only while no fallback applies. `named`: the answer, if it was asked for already.
      */
     async look(
       {
@@ -58,11 +59,12 @@ export function createFinalityWatch(deps: {
         headHeight,
       }: { readonly finalizedHeight: number | null; readonly headHeight: number },
       options: ReadOptions,
+      named?: BlockHeader,
     ): Promise<number | null> {
       if (network.confirmations !== 'finalized') return null;
       let height = 0;
       try {
-        height = Math.min(await reader.finalizedHeight(options), headHeight);
+        height = Math.min((named ?? (await reader.finalized(options))).height, headHeight);
         noteAnswer(height);
       } catch (error) {
         if (!isReaderError(error, 'FINALITY_UNAVAILABLE')) {

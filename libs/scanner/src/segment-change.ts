@@ -40,8 +40,7 @@ export function changeOf(
       finalizedHeight: finalizedAfter(network, state, goal, seenAfter),
       verifiedHeight: isVerified ? last.height : state.verifiedHeight,
       ancestorHeight: seenHeight,
-      newBlocks: headers.filter((header) => header.height > seenHeight),
-      corrected: isVerified ? headers.filter((header) => isCorrection(state, header)) : [],
+      newBlocks: headers.filter((header) => header.height > seenHeight || isNews(state, header)),
     },
     matched,
     matchedState: isVerified ? 'VERIFIED' : 'DETECTED',
@@ -67,12 +66,12 @@ function finalizedAfter(
 }
 
 /**
- * Sources agree only on the hash; time and epoch of the stored block came from one source. Orders expire by the
- * verified time, and SUI transactions by the verified epoch.
+ * Not stored, or a correction: sources agree only on the hash; time and epoch of the stored block came from one source.
+ * Orders expire by the verified time, and SUI transactions by the verified epoch.
  */
-function isCorrection(state: ChainState, { height, timeSeconds, epoch }: BlockHeader): boolean {
+function isNews(state: ChainState, { height, timeSeconds, epoch }: BlockHeader): boolean {
   const stored = blockAt(state, height);
-  if (stored === undefined) return false;
+  if (stored === undefined) return true;
   return stored.timeSeconds !== timeSeconds || (epoch !== undefined && stored.epoch !== epoch);
 }
 

@@ -43,8 +43,11 @@ export type MockNode = ReturnType<typeof createMockNode>;
 
 const SECONDS_PER_BLOCK = 12;
 
-/** An in-memory chain, for situations that a devnet cannot produce on time. */
-export function createMockNode(chain: Chain) {
+/**
+ * An in-memory chain, for situations that a devnet cannot produce on time. `isSparse`: returns of a range only the last
+ * header, as an EVM reader does.
+ */
+export function createMockNode(chain: Chain, { isSparse = false }: { readonly isSparse?: boolean } = {}) {
   const blocks: MockBlock[] = [];
   let branch = 0;
   let finalized = 0;
@@ -123,7 +126,9 @@ export function createMockNode(chain: Chain) {
   function readRange(from: number, to: number, hidden: ReadonlySet<TxHash>): RangeRead {
     const read = range(from, to);
     const transfers = read.flatMap(candidates).filter((transfer) => !hidden.has(transfer.txHash));
-    return { headers: read.map(headerOf), transfers };
+    if (!isSparse) return { headers: read.map(headerOf), transfers };
+    const below = read[0]!.parentHash;
+    return { headers: read.slice(-1).map(headerOf), below, transfers };
   }
 
   // async, so that an error of beforeCall becomes a rejection, as with a real node
@@ -160,18 +165,19 @@ export function createMockNode(chain: Chain) {
         const head = headerOf(visible().at(-1)!);
         return claimed === undefined ? head : { ...head, height: claimed, hash: '0xclaimed' as BlockHash };
       }),
-    finalizedHeight: () =>
-      call('finalizedHeight', () => {
+    finalized: () =>
+      call('finalized', () => {
         if (faults.finalityStalled) throw readerError('FINALITY_UNAVAILABLE', 'stalled');
-        return finalized;
+        return { ...headerOf(blocks[finalized] ?? blocks.at(-1)!), height: finalized };
       }),
     headers: (from, to) => call('headers', () => range(from, to).map(headerOf)),
     readSeen: (from, to) => readFor('readSeen', from, to, faults.hiddenFromSeen),
     readVerified: (from, to) => readFor('readVerified', from, to, faults.hiddenFromVerified),
-    confirmTransfers: (asked) =>
+    confirmTransfers: (asked, { headers: known = [] } = {}) =>
       call('confirmTransfers', () => {
         const confirmed: Transfer[] = [];
         const refuted: CandidateTransfer[] = [];
+        const headers: BlockHeader[] = [];
         for (const candidate of asked) {
           const block = visible().find((b) => b.txs.some((tx) => tx.hash === candidate.txHash));
           if (block === undefined) throw readerError('BLOCK_NOT_FOUND', 'in no block');
@@ -180,8 +186,9 @@ export function createMockNode(chain: Chain) {
           const proven = prove(block, candidate);
           if (proven === undefined) refuted.push(candidate);
           else confirmed.push(proven);
+          if (!known.some(({ hash }) => hash === block.hash)) headers.push(headerOf(block));
         }
-        return { confirmed, refuted };
+        return { confirmed, refuted, headers };
       }),
     readFates: async (own, { atHeight = 0, byOneSource = false } = {}) => {
       if (own.length === 0) return { fates: [], disputed: [] };
