@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Address } from '@opentill/chain/address-codec';
-import type { BlockHeader } from '@opentill/chain/block';
 import type { ChainReader, RangeRead } from '@opentill/chain/chain-reader';
 import type { ByzantineRpcOptions, ByzantineRpcProxy, RpcFault } from '@opentill/testkit/byzantine-rpc-proxy';
 import { createByzantineRpcProxy } from '@opentill/testkit/byzantine-rpc-proxy';
@@ -12,7 +11,6 @@ import { makeEvmHarness } from './evm-harness.ts';
 
 let chain: EvmHarness;
 let truth: RangeRead;
-let headers: readonly BlockHeader[];
 let from: number;
 let to: number;
 let payee: Address;
@@ -30,7 +28,6 @@ beforeAll(async () => {
   }
   from = to - 11;
   truth = await chain.reader.readSeen(from, to);
-  headers = await chain.reader.headers(from, to);
   expect(truth.transfers.filter((transfer) => transfer.to === payee)).toHaveLength(4);
 });
 afterEach(async () => {
@@ -125,26 +122,6 @@ describe('readVerified from two sources', () => {
     expect(receiptCalls()).toBe(0);
   });
 
-  it('asks each source once for logs and for one block of a range', async () => {
-    const first = truth.transfers.find(({ blockHeight }) => blockHeight > from)!.blockHeight;
-    const { reader, sources } = await pairOf({}, {}, { bloom: true });
-    await reader.head();
-    const before = sources.map(({ calls }) => ({ ...calls }));
-    const here = (name: string): readonly number[] =>
-      sources.map(({ calls }, place) => (calls[name] ?? 0) - (before[place]?.[name] ?? 0));
-    await reader.readVerified(first, first + 2, []); // each of these blocks has logs, and the one below
-    expect([here('eth_getLogs'), here('eth_getBlockByNumber')]).toEqual([
-      [1, 1],
-      [1, 1],
-    ]);
-    const head = headers[first + 2 - from]!;
-    await reader.readSeen(first, first + 2, { head });
-    expect([here('eth_getLogs'), here('eth_getBlockByNumber')]).toEqual([
-      [2, 1],
-      [1, 1],
-    ]);
-  });
-
   it('needs no receipts when both return the same content in another form', async () => {
     // Like other node software: a different order of fields, upper case, an additional field.
     const inOtherWords: Override = async ({ method, params }, honest) => {
@@ -175,6 +152,8 @@ describe('readVerified from two sources', () => {
     ['a log invented by the second', {}, always('inventedLog')],
   ])('decides by receipts after %s', async (_, first, second) => {
     for (const bloom of [true, false]) {
+      // Requests by block hash are answered completely even by a node whose log index lags.
+      if (!bloom && (first.faults?.laggingLogs ?? second.faults?.laggingLogs) === 1) continue;
       const { reader, judged, compared, sources } = await pairOf(first, second, { bloom });
       expect(await reader.readVerified(from, to, [])).toEqual(truth);
       expect(Object.keys({ ...sources[0].injected, ...sources[1].injected })).toHaveLength(1);
@@ -258,7 +237,7 @@ describe('readVerified from two sources', () => {
     expect(new Set(blind.judged)).toEqual(new Set(['EMPTY_WITHOUT_BLOOM']));
 
     // Documented limit: both omit the same log of a block of which they return others.
-    const busy = headers.find(
+    const busy = truth.headers.find(
       ({ hash }) => truth.transfers.filter(({ blockHash }) => blockHash === hash).length > 2,
     )!;
     const here = truth.transfers.filter(({ blockHash }) => blockHash === busy.hash);
@@ -280,20 +259,10 @@ describe('sources on different forks', () => {
   const forkAt =
     (height: number): Override =>
     async ({ method, params }, honest) => {
-      const other = (hash: string): string => `0x${'f0'.repeat(8)}${hash.slice(18)}`;
-      if (method === 'eth_getLogs') {
-        const logs = (await honest({ method, params })) as readonly {
-          blockNumber: string;
-          blockHash: string;
-        }[];
-        const moved = logs.map((log) =>
-          Number(log.blockNumber) < height ? log : { ...log, blockHash: other(log.blockHash) },
-        );
-        return { result: moved };
-      }
       if (method !== 'eth_getBlockByNumber' || typeof params[0] !== 'string') return undefined;
       if (!params[0].startsWith('0x') || Number(params[0]) < height) return undefined;
       const block = (await honest({ method, params })) as Record<string, string> | null;
+      const other = (hash: string): string => `0x${'f0'.repeat(8)}${hash.slice(18)}`;
       return {
         result: block && {
           ...block,
@@ -315,8 +284,8 @@ describe('sources on different forks', () => {
 
   it('reads below a fork of two sources', async () => {
     const { reader } = await pairOf({}, { override: forkAt(to - 3) });
-    const read = await reader.readVerified(from, to - 4, []);
-    expect(read.headers).toEqual([headers.at(-5)]);
+    const { headers } = await reader.readVerified(from, to - 4, []);
+    expect(headers).toEqual(truth.headers.slice(0, -4));
   });
 });
 
@@ -371,8 +340,7 @@ describe('deciding receipts', () => {
       };
     };
     const { reader } = await pairOf(
-      // The second log of a block: other transactions of the block have logs as well.
-      { ...always('droppedLog'), mayDrop: ({ logIndex }) => logIndex === '0x1', override: firstLogLeftOut },
+      { ...always('droppedLog'), override: firstLogLeftOut },
       {},
       { bloom: false },
     );
@@ -459,8 +427,7 @@ describe('deciding receipts', () => {
       });
       const reader = createPatientReader({ ...only, chain: 'POLYGON' });
       expect(await reader.readVerified(height, height, [])).toEqual({
-        headers: [headers[height - from]],
-        below: headers[height - from]!.parentHash,
+        headers: truth.headers.filter((header) => header.height === height),
         transfers: truth.transfers.filter((transfer) => transfer.blockHeight === height),
       });
     }

@@ -1,13 +1,13 @@
 import type { BlockHeader } from '@opentill/chain/block';
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { isReaderError } from '@opentill/chain/reader-error';
-import { blockAt, firstBlockFrom, seenBlock, type ChainState } from './chain-state.ts';
+import { blockAt, seenBlock, type ChainState } from './chain-state.ts';
 import { isContradiction, scanError } from './scan-error.ts';
 import type { ScanNetwork } from './scan-network.ts';
 import type { Scanning } from './scanning.ts';
 
 export interface DepthFacts {
-  /** Block from which depth is counted. Two sources must confirm it: one could have invented it. */
+  /** Newest block that is linked by parent hashes to every block below it: an unread head of a node proves no depth. */
   readonly linkedHeight: number;
   readonly finalizedHeight: number | null;
   readonly isFinalityStale: boolean;
@@ -33,8 +33,11 @@ export function verifiableHeight(
   return Math.min(final, heightAtDepth(finality?.minDepth ?? 1));
 }
 
-/** Depth that makes the block deep enough, the block itself included. */
-function countedDepth(
+/**
+ * Blocks, including `height`, that make it deep enough and that a second source must confirm. 1 if the block is final
+ * or needs no depth: its own hash is compared when it is read.
+ */
+export function countedDepth(
   { confirmations, finality }: Pick<ScanNetwork, 'confirmations' | 'finality'>,
   { finalizedHeight }: Pick<DepthFacts, 'finalizedHeight'>,
   height: number,
@@ -42,17 +45,6 @@ function countedDepth(
   if (confirmations !== 'finalized') return confirmations;
   const isFinal = height <= (finalizedHeight ?? -1);
   return (isFinal ? finality?.minDepth : finality?.fallbackDepth) ?? 1;
-}
-
-/**
- * Highest block that is deep enough by nothing but the finality, on which two sources agree. Its own hash is compared when it
- * is read. -1 without finality.
- */
-export function surelyFinal(
-  { finality }: Pick<ScanNetwork, 'finality'>,
-  { finalizedHeight }: Pick<DepthFacts, 'finalizedHeight'>,
-): number {
-  return finalizedHeight === null ? -1 : finalizedHeight - (finality?.minDepth ?? 1) + 1;
 }
 
 /** Never below the verified height nor above the seen height. */
@@ -92,20 +84,18 @@ export function confirmDepths({ network, reader }: Pick<Scanning, 'network' | 'r
     facts: Pick<DepthFacts, 'finalizedHeight'>,
     options: ReadOptions,
   ): Promise<number> => {
-    const final = surelyFinal(network, facts);
     let failure: unknown;
-    let failed: BlockHeader | undefined;
     for (const height of downwards(target, state.verifiedHeight + 1)) {
       const depth = countedDepth(network, facts, height);
-      if (depth === 1 || height <= final) return height;
-      const block = firstBlockFrom(state, height + depth - 1);
-      if (block === undefined || block === failed) continue;
+      if (depth === 1) return height;
+      const block = blockAt(state, height + depth - 1);
+      if (block === undefined) continue;
       try {
         await confirm(block, state, options);
         return height;
       } catch (error) {
         if (!isReaderError(error, 'BLOCK_NOT_FOUND') && !isContradiction(error)) throw error;
-        [failure, failed] = [error, block];
+        failure = error;
       }
     }
     if (isContradiction(failure)) throw failure;

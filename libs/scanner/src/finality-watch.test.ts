@@ -1,4 +1,3 @@
-import type { BlockHeader } from '@opentill/chain/block';
 import { describe, expect, it } from 'vitest';
 import { readerError, type ReaderErrorCode } from '@opentill/chain/reader-error';
 import { createFinalityWatch, type FinalityWatch } from './finality-watch.ts';
@@ -29,9 +28,9 @@ function watched(fallbackDepth?: number): Watched {
       maxBlockRange: 20,
     },
     reader: {
-      finalized: () =>
+      finalizedHeight: () =>
         typeof own.answers === 'number'
-          ? Promise.resolve({ height: own.answers } as BlockHeader)
+          ? Promise.resolve(own.answers)
           : Promise.reject(readerError(own.answers, 'no height')),
     },
     clock: { now: () => new Date(nowMs) },

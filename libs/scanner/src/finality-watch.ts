@@ -1,4 +1,3 @@
-import type { BlockHeader } from '@opentill/chain/block';
 import type { ChainReader, ReadOptions } from '@opentill/chain/chain-reader';
 import { isReaderError } from '@opentill/chain/reader-error';
 import type { Clock } from '@opentill/runtime/clock';
@@ -22,7 +21,7 @@ const POLL_GAP_POLLS = 6;
  */
 export function createFinalityWatch(deps: {
   readonly network: ScanNetwork;
-  readonly reader: Pick<ChainReader, 'finalized'>;
+  readonly reader: Pick<ChainReader, 'finalizedHeight'>;
   readonly clock: Clock;
 }) {
   const { network, reader, clock } = deps;
@@ -51,7 +50,7 @@ export function createFinalityWatch(deps: {
     },
     /**
      * Never decreases and never exceeds the head: a node that names a higher height is wrong. Null if only depth
-     * decides. FINALITY_UNAVAILABLE only while no fallback applies. `named`: the answer, if it was asked for already.
+     * decides. FINALITY_UNAVAILABLE only while no fallback applies.
      */
     async look(
       {
@@ -59,12 +58,11 @@ export function createFinalityWatch(deps: {
         headHeight,
       }: { readonly finalizedHeight: number | null; readonly headHeight: number },
       options: ReadOptions,
-      named?: BlockHeader,
     ): Promise<number | null> {
       if (network.confirmations !== 'finalized') return null;
       let height = 0;
       try {
-        height = Math.min((named ?? (await reader.finalized(options))).height, headHeight);
+        height = Math.min(await reader.finalizedHeight(options), headHeight);
         noteAnswer(height);
       } catch (error) {
         if (!isReaderError(error, 'FINALITY_UNAVAILABLE')) {

@@ -23,16 +23,12 @@ export async function matchTransfers(
   const own = await store.findOwn(network.chain, [...new Set(received.map(({ txHash }) => txHash))]);
   const candidates = received.filter(({ txHash }) => !own.has(txHash));
   if (candidates.length === 0) return [];
-  const {
-    confirmed,
-    refuted,
-    headers = [],
-  } = await reader.confirmTransfers(candidates, {
+  const { confirmed, refuted } = await reader.confirmTransfers(candidates, {
     ...options,
     headers: range.headers,
   });
   if (refuted.length > 0) observe.refuted(network.chain, refuted);
-  const times = new Map([...range.headers, ...headers].map((header) => [header.hash, header.timeSeconds]));
+  const times = new Map(range.headers.map((header) => [header.hash, header.timeSeconds]));
   return confirmed.map((transfer) => ({
     ...transfer,
     symbol: known(network.symbols.get(transfer.contract), transfer),

@@ -1,7 +1,7 @@
-import type { BlockHash, BlockHeader } from '@opentill/chain/block';
+import type { BlockHeader } from '@opentill/chain/block';
 import type { RangeRead, ReadOptions } from '@opentill/chain/chain-reader';
 import type { RangeProof } from '@opentill/chain/epoch-committee';
-import { blockAt, isLinked, seenBlock, type ChainState } from './chain-state.ts';
+import { blockAt, seenBlock, type ChainState } from './chain-state.ts';
 import { findForeign, findLanded } from './find-foreign-transactions.ts';
 import { matchTransfers } from './match-transfers.ts';
 import { createReadAhead, type ReadingLimit } from './read-ahead.ts';
@@ -17,8 +17,6 @@ export interface Segment {
 
 export interface SegmentRead extends Segment {
   readonly headers: readonly BlockHeader[];
-  /** Hash of the block below, as the source names it. */
-  readonly below: BlockHash | undefined;
   readonly matched: readonly MatchedTransfer[];
   /** Recorded transfers in these blocks; empty for 'seen'. */
   readonly live: readonly LiveTransfer[];
@@ -67,7 +65,6 @@ export async function readSegment(
   return {
     ...segment,
     headers: range.headers,
-    below: hashBelow(range),
     matched: await matchTransfers(scanning, range, { ...options, byOneSource: kind === 'seen' }),
     live,
     foreign: await findForeign(scanning, range),
@@ -77,16 +74,11 @@ export async function readSegment(
   };
 }
 
-export function hashBelow({ below, headers }: Pick<RangeRead, 'below' | 'headers'>): BlockHash | undefined {
-  return below ?? headers[0]?.parentHash;
-}
-
-/** Neighbours that are stored must be linked to the blocks. */
 function checkStored(state: ChainState, headers: readonly BlockHeader[]): void {
-  for (const header of headers) {
-    if (isLinked(state, header)) continue;
-    const { height, hash } = header;
-    const context = { height, stored: blockAt(state, height)?.hash, read: hash };
+  for (const { height, hash } of headers) {
+    const stored = blockAt(state, height);
+    if (stored === undefined || stored.hash === hash) continue;
+    const context = { height, stored: stored.hash, read: hash };
     throw scanError('BRANCHES_DIFFER', 'a source returned another block than the stored one', context);
   }
 }

@@ -52,17 +52,8 @@ describe('reconcileBlocks', () => {
     expect(reconcileBlocks(stored, longer.slice(50, 60))).toEqual({ kind: 'below-window' });
   });
 
-  it('compares only blocks that are stored', () => {
-    const sparse = stored.filter(({ height }) => height % 5 === 0);
-    const fork = forkAt(longer, 97, { branch: 'b', to: 104 });
-    expect(reconcileBlocks(sparse, fork.slice(99))).toEqual({ kind: 'undecided' });
-    expect(reconcileBlocks(sparse, fork.slice(97))).toEqual({ kind: 'undecided' });
-    expect(reconcileBlocks(sparse, fork.slice(95))).toEqual({ kind: 'reorganised', ancestorHeight: 95 });
-    expect(reconcileBlocks(sparse, longer.slice(102))).toEqual({ kind: 'undecided' });
-    expect(reconcileBlocks(sparse, longer.slice(100))).toEqual({ kind: 'extends' });
-  });
-
-  it('throws RangeError for an empty list', () => {
+  it('throws RangeError for a gap or an empty list', () => {
+    expect(() => reconcileBlocks(stored, longer.slice(102))).toThrow(RangeError);
     expect(() => reconcileBlocks(stored, [])).toThrow(RangeError);
     expect(() => reconcileBlocks([], longer)).toThrow(RangeError);
   });

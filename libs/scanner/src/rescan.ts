@@ -113,10 +113,10 @@ function identityOf(transfer: LiveTransfer | MatchedTransfer): string {
 
 /** Segments of two branches could contain a transaction twice. Throws BRANCHES_DIFFER unless they are linked. */
 function checkLinked(segments: readonly SegmentRead[]): void {
-  segments.forEach(({ from, below: parent }, place) => {
+  segments.forEach(({ headers: [first] }, place) => {
     const below = segments[place - 1]?.headers.at(-1);
-    if (below === undefined || parent === below.hash) return;
-    const context = { height: from, parent, below: below.hash };
+    if (first === undefined || below === undefined || first.parentHash === below.hash) return;
+    const context = { height: first.height, parent: first.parentHash, below: below.hash };
     throw scanError('BRANCHES_DIFFER', 'the segments of a rescan are from different branches', context);
   });
 }

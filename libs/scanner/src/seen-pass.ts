@@ -1,16 +1,9 @@
 import type { BlockHeader } from '@opentill/chain/block';
 import type { RangeRead, ReadOptions } from '@opentill/chain/chain-reader';
-import {
-  blockAt,
-  lastBlockUpTo,
-  seenBlock,
-  unchangedStep,
-  type ChainState,
-  type ChainStep,
-} from './chain-state.ts';
+import { blockAt, seenBlock, unchangedStep, type ChainState, type ChainStep } from './chain-state.ts';
 import { confirmBranch, findAncestor } from './find-ancestor.ts';
 import { matchTransfers } from './match-transfers.ts';
-import { hashBelow } from './read-segment.ts';
+import { reconcileBlocks } from './reconcile-blocks.ts';
 import { notFound, type Changes, type ScanChange } from './scan-change.ts';
 import { isScanError, scanError } from './scan-error.ts';
 import type { Scanning } from './scanning.ts';
@@ -46,7 +39,7 @@ export function createSeenPass(scanning: Scanning) {
 /**
  * Undefined if there is no new block or the node lags. 'shorter-branch' for a branch that ends below the seen block,
  * unless `mayShrink`: a node in the middle of a reorganisation shows such a branch; following it would orphan payments
- * that reappear at once. The head of a lagging node looks the same where no block is stored at its height.
+ * that reappear at once.
  */
 async function planSeen(
   scanning: Scanning,
@@ -58,24 +51,19 @@ async function planSeen(
   const { network, reader } = scanning;
   const seen = seenBlock(state);
   if (head.height <= seen.height) {
-    if (blockAt(state, head.height)?.hash === head.hash) return undefined;
-    const stored = lastBlockUpTo(state, head.height);
-    if (stored === undefined)
+    const known = blockAt(state, head.height);
+    if (known === undefined)
       throw scanError('NODE_FAR_BEHIND', "the node's head is below every stored block", {
         head: head.height,
       });
+    if (known.hash === head.hash) return undefined;
     if (head.height < seen.height && !mayShrink) return 'shorter-branch';
-    return planReorganisation(scanning, state, head, options);
+    return planReorganisation(scanning, state, head, [head], options);
   }
   const to = Math.min(head.height, seen.height + network.maxBlockRange);
-  const range = await reader.readSeen(seen.height + 1, to, { ...options, head, below: seen.hash });
-  if (hashBelow(range) !== seen.hash) {
-    const change = await planReorganisation(scanning, state, head, options);
-    if (change !== undefined) return change;
-    throw scanError('BRANCHES_DIFFER', 'the chain changed while the scanner read new blocks', {
-      height: seen.height,
-    });
-  }
+  const range = await reader.readSeen(seen.height + 1, to, options);
+  if (reconcileBlocks(state.blocks, range.headers).kind !== 'extends')
+    return planReorganisation(scanning, state, head, range.headers, options);
   return {
     step: { ...unchangedStep(state), ...follow(head, range) },
     matched: await matchTransfers(scanning, range, { ...options, byOneSource: true }),
@@ -86,27 +74,26 @@ async function planSeen(
 
 /**
  * Replaces the branch in one commit, at least up to the old height, so that a payment that only moved to another block
- * never appears lost. Undefined if all stored blocks are in the chain: the node lags. BRANCH_NOT_VOUCHED if it would
- * replace verified blocks and no second source shows the new branch.
+ * never appears lost. BRANCH_NOT_VOUCHED if it would replace verified blocks and no second source shows the new branch.
  */
 async function planReorganisation(
   scanning: Scanning,
   state: ChainState,
   head: BlockHeader,
+  contradicting: readonly BlockHeader[],
   options: ReadOptions,
-): Promise<ScanChange | undefined> {
+): Promise<ScanChange> {
   const { network, reader, store } = scanning;
-  const fork = await findAncestor(scanning, state, head, options);
-  if (fork === undefined) return undefined;
-  const { ancestorHeight, branch } = fork;
+  const ancestorHeight = await findAncestor(scanning, state, contradicting, options);
   const highest = Math.max(seenBlock(state).height, ancestorHeight + network.maxBlockRange);
-  const to = Math.min(head.height, highest);
-  const range = await reader.readSeen(ancestorHeight + 1, to, { ...options, head, everyBlock: true });
-  if (hashBelow(range) !== blockAt(state, ancestorHeight)?.hash)
+  const range = await reader.readSeen(ancestorHeight + 1, Math.min(head.height, highest), options);
+  const first = range.headers[0];
+  if (first?.parentHash !== blockAt(state, ancestorHeight)?.hash)
     throw scanError('BRANCHES_DIFFER', 'the chain changed while the scanner read its new branch', {
       ancestorHeight,
     });
-  if (ancestorHeight < state.verifiedHeight) await confirmBranch(reader, branch, options);
+  if (ancestorHeight < state.verifiedHeight && first !== undefined)
+    await confirmBranch(reader, first, options);
   const matched = await matchTransfers(scanning, range, { ...options, byOneSource: true });
   return {
     step: {

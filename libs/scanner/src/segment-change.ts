@@ -40,7 +40,8 @@ export function changeOf(
       finalizedHeight: finalizedAfter(network, state, goal, seenAfter),
       verifiedHeight: isVerified ? last.height : state.verifiedHeight,
       ancestorHeight: seenHeight,
-      newBlocks: headers.filter((header) => header.height > seenHeight || isNews(state, header)),
+      newBlocks: headers.filter((header) => header.height > seenHeight),
+      corrected: isVerified ? headers.filter((header) => isCorrection(state, header)) : [],
     },
     matched,
     matchedState: isVerified ? 'VERIFIED' : 'DETECTED',
@@ -66,12 +67,12 @@ function finalizedAfter(
 }
 
 /**
- * Not stored, or a correction: sources agree only on the hash; time and epoch of the stored block came from one source.
- * Orders expire by the verified time, and SUI transactions by the verified epoch.
+ * Sources agree only on the hash; time and epoch of the stored block came from one source. Orders expire by the
+ * verified time, and SUI transactions by the verified epoch.
  */
-function isNews(state: ChainState, { height, timeSeconds, epoch }: BlockHeader): boolean {
+function isCorrection(state: ChainState, { height, timeSeconds, epoch }: BlockHeader): boolean {
   const stored = blockAt(state, height);
-  if (stored === undefined) return true;
+  if (stored === undefined) return false;
   return stored.timeSeconds !== timeSeconds || (epoch !== undefined && stored.epoch !== epoch);
 }
 

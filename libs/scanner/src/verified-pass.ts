@@ -1,68 +1,42 @@
 import type { BlockHeader } from '@opentill/chain/block';
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import type { CatchingUp } from './catch-up.ts';
-import { createChainFinality, type NamedHead } from './chain-finality.ts';
-import { seenBlock, type ChainState } from './chain-state.ts';
-import { confirmDepths, verifiedTarget } from './depth.ts';
+import { seenBlock, type ChainState, type HeadBlock } from './chain-state.ts';
+import { createFinalityWatch } from './finality-watch.ts';
 import { isolateFailure } from './isolate-failure.ts';
 import { readSegment } from './read-segment.ts';
 import type { Changes } from './scan-change.ts';
 import type { Scanning } from './scanning.ts';
 import { changeOf, type ScanGoal } from './segment-change.ts';
-import { createVerifyPace } from './verify-pace.ts';
+import { confirmDepths, verifiableHeight, verifiedTarget } from './depth.ts';
 
-/** Reads of blocks that were not seen before: up to a head after a rest or a long gap, or at a rest. */
-export function createHeadReading(scanning: Scanning, catchingUp: CatchingUp) {
-  const finality = createChainFinality(scanning);
-  return {
-    finality,
-    nameHead: finality.nameHead,
-    /**
-     * One range at a chain that rests, of the blocks that are deep enough. They are read once, and no block above.
-     * False if a block may be left that is deep enough.
-     */
-    async *look(
-      before: ChainState,
-      named: NamedHead,
-      options: ReadOptions,
-    ): Changes<readonly [ChainState, boolean]> {
-      const goal = await finality.goalAtHead(before, named, options);
-      const seenHeight = Math.max(seenBlock(before).height, goal.verifiedHeight);
-      const caughtUp = yield* catchingUp.run('verified', before, { ...goal, seenHeight }, options);
-      const isComplete = caughtUp.failure === undefined && !finality.isFailing();
-      if (isComplete) scanning.observe.verifiedRead(scanning.network.chain);
-      return [caughtUp.state, isComplete];
-    },
-    async *catchUp(
-      before: ChainState,
-      head: BlockHeader,
-      hasRested: boolean,
-      options: ReadOptions,
-    ): Changes<ChainState> {
-      const isDeep = hasRested && isLongerThanDepth(before, head);
-      if (!catchingUp.isWorthwhile(head.height - seenBlock(before).height, isDeep)) return before;
-      const goal = await finality.goalAtHead(before, { head }, options);
-      return (yield* catchingUp.run('catch-up', before, goal, options)).state;
-    },
-  };
+interface Finality {
+  readonly finalizedHeight: number | null;
+  readonly isFinalityStale: boolean;
 }
 
-export function createVerifiedPass(
-  scanning: Scanning,
-  catchingUp: CatchingUp,
-  finality: ReturnType<typeof createChainFinality>,
-) {
+export function createVerifiedPass(scanning: Scanning, catchingUp: CatchingUp) {
   const { network, observe } = scanning;
-  const pace = createVerifyPace(scanning);
+  const finality = createFinalityWatch(scanning);
   const verifying = isolateFailure(scanning, 'verified');
+  const askingFinality = isolateFailure(scanning, 'finality');
   const highestConfirmed = confirmDepths(scanning);
-  let wasDue = true;
+
+  async function finalityAt(state: ChainState, head: HeadBlock, options: ReadOptions): Promise<Finality> {
+    const known = { finalizedHeight: state.finalizedHeight, headHeight: head.height };
+    try {
+      const finalizedHeight = await finality.look(known, options);
+      return { finalizedHeight, isFinalityStale: finality.view().isStale };
+    } finally {
+      observe.finalitySeen(network.chain, finality.view());
+    }
+  }
 
   async function goalOf(state: ChainState, options: ReadOptions): Promise<ScanGoal | undefined> {
     const seenHeight = seenBlock(state).height;
     const { head, verifiedHeight } = state;
     if (verifiedHeight === seenHeight) return undefined;
-    const named = await finality.at(state, head, options);
+    const named = await finalityAt(state, head, options);
     const finalizedHeight =
       named.finalizedHeight === null ? null : Math.min(named.finalizedHeight, seenHeight);
     const { isFinalityStale } = named;
@@ -73,13 +47,21 @@ export function createVerifiedPass(
   }
 
   return {
-    /** `isAwaited`: the outcome of an own transaction waits for it. */
-    async *run(before: ChainState, isAwaited: boolean, options: ReadOptions): Changes<ChainState> {
-      wasDue = isAwaited || verifying.isFailing() || (await pace.isDue(before));
-      if (!wasDue) {
-        observe.verifiedRead(network.chain);
-        return before;
-      }
+    async *catchUpWithHead(
+      before: ChainState,
+      head: BlockHeader,
+      hasRested: boolean,
+      options: ReadOptions,
+    ): Changes<ChainState> {
+      const isDeep = hasRested && isLongerThanDepth(before, head);
+      if (!catchingUp.isWorthwhile(head.height - seenBlock(before).height, isDeep)) return before;
+      const named = verifying.isDue()
+        ? await askingFinality.run(options, () => finalityAt(before, head, options))
+        : undefined;
+      const goal = goalAtHead(scanning, before, head, named);
+      return (yield* catchingUp.run('catch-up', before, goal, options)).state;
+    },
+    async *run(before: ChainState, options: ReadOptions): Changes<ChainState> {
       const plan = await verifying.run(options, async () => {
         const goal = await goalOf(before, options);
         if (goal === undefined) return { isIdle: true };
@@ -96,17 +78,15 @@ export function createVerifiedPass(
         if (caughtUp.failure !== undefined) verifying.backOff(caughtUp.failure);
         ({ state } = caughtUp);
       }
-      if (state.verifiedHeight > before.verifiedHeight) {
-        observe.verifiedRead(network.chain);
-        pace.verified();
-      }
+      if (state.verifiedHeight > before.verifiedHeight) observe.verifiedRead(network.chain);
       return state;
     },
     /** A block is deep enough to verify; 'later' during back-off, and after a failure, which may hide such a block. */
     hasMore(state: ChainState): boolean | 'later' {
-      const isMore = wasDue && verifiedTarget(state, network, finality.isStale()) > state.verifiedHeight;
+      const isMore = verifiedTarget(state, network, finality.view().isStale) > state.verifiedHeight;
       return (isMore && verifying.isDue()) || ((isMore || verifying.isFailing()) && 'later');
     },
+    forget: finality.forget,
   };
 }
 
@@ -117,4 +97,21 @@ export function createVerifiedPass(
 function isLongerThanDepth(state: ChainState, head: BlockHeader): boolean {
   const seenHeight = seenBlock(state).height;
   return head.height - seenHeight > Math.max(1, seenHeight - state.verifiedHeight);
+}
+
+/** Verifies blocks that will be deep enough; none while finality is unknown. */
+function goalAtHead(
+  { network }: Scanning,
+  state: ChainState,
+  head: BlockHeader,
+  named: Finality | undefined,
+): ScanGoal {
+  const verifiable =
+    named === undefined ? 0 : verifiableHeight(network, { linkedHeight: head.height, ...named });
+  return {
+    head,
+    seenHeight: head.height,
+    verifiedHeight: Math.max(state.verifiedHeight, verifiable),
+    ...(named ?? { finalizedHeight: null, isFinalityStale: false }),
+  };
 }
