@@ -9,7 +9,7 @@ import { roleUrl, setRolePasswords } from '@opentill/db/roles';
 import { declareTopology } from '@opentill/messaging/declare-topology';
 import { findOrStartServers } from '@opentill/test-servers/servers';
 
-const ROLES = ['api', 'ops', 'tracker', 'signer', 'scanner_evm', 'scanner_tron', 'scanner_sui'] as const;
+const ROLES = ['tracker', 'signer', 'scanner_evm', 'scanner_tron', 'scanner_sui'] as const;
 export type Role = (typeof ROLES)[number];
 
 export interface BenchServers {
@@ -37,7 +37,7 @@ export async function withServers<T>(
     await admin.connect();
     const urlOf = (role: Role): string => roleUrl(database.url, role, password);
     const open = (role: Role): Database => {
-      const prepareStatements = role === 'signer' || role === 'tracker' || role === 'api';
+      const prepareStatements = role === 'signer' || role === 'tracker';
       return openDatabase({
         url: urlOf(role),
         applicationName: `bench ${role}`,

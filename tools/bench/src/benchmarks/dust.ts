@@ -1,11 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type pg from 'pg';
+import { loadDisplayForms } from '@opentill/confirmation-tracker/display-forms';
 import { settleTransfers, type HandlerDeps } from '@opentill/confirmation-tracker/handlers/settle-event';
 import { sweepDueOrders } from '@opentill/confirmation-tracker/sweep-due-orders';
+import { newId } from '@opentill/runtime/ids';
 import type { Benchmark } from '../report.ts';
 import { withServers } from '../servers.ts';
 import { median, round } from '../statistics.ts';
-import { trackerDeps } from '../tracker-deps.ts';
 
 type Status = 'PENDING' | 'EXPIRED' | 'FAILED';
 
@@ -39,6 +40,34 @@ export const dust: Benchmark = ({ say, quick }) =>
       await tracker.close();
     }
   });
+
+async function trackerDeps(db: HandlerDeps['db']): Promise<HandlerDeps> {
+  const nothing = () => undefined;
+  return {
+    db,
+    newId,
+    clock: { now: () => new Date() },
+    displayOf: await loadDisplayForms([]),
+    verifiedDepths: new Map([['ETH_SEPOLIA', 3]]),
+    tokens: [],
+    dustBelow: () => 0n,
+    nativeSymbolOf: () => 'ETH',
+    wakeRelay: nothing,
+    observe: {
+      orderSettled: nothing,
+      notSettled: (which, error) => {
+        throw new Error(`not settled: ${JSON.stringify(which)}`, { cause: error });
+      },
+      transfersSwept: nothing,
+      fatesSwept: nothing,
+      topUpBooked: nothing,
+      gasMadePayable: nothing,
+      sweepFailed: nothing,
+      presenceFailed: nothing,
+      inboxRolled: nothing,
+    },
+  };
+}
 
 /** The insert includes the trigger's sums. Only a PENDING order expires, with an unmatched deposit per transfer. */
 async function measureOrder(

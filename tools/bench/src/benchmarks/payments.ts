@@ -3,11 +3,9 @@ import {
   createOrders,
   liftLimits,
   withBenchGateway,
-  type Arrival,
   type BenchGateway,
   type BenchOrder,
 } from '../gateway.ts';
-import { measureSteps, stepsTable } from '../payment-steps.ts';
 import type { Benchmark, Table } from '../report.ts';
 import { quantile } from '../statistics.ts';
 import { sleep } from '../wait.ts';
@@ -19,8 +17,6 @@ export interface LoadFigures {
   readonly pending: readonly number[];
   /** ORDER_SUCCESS, counted from the block that completes the crediting depth. */
   readonly success: readonly number[];
-  /** By callback and step (payment-steps.ts). */
-  readonly steps: ReadonlyMap<string, readonly (readonly number[])[]>;
 }
 
 const BLOCK_MS = 1_000;
@@ -43,7 +39,7 @@ export const payments =
         const full = [];
         for (let number = 0; number < (quick ? 1 : 3); number += 1)
           full.push(await load(quick ? 100 : 1_000, 1));
-        return [latencyTable(steady), ...steady.map(stepsOf), fullBlockTable(full)];
+        return [latencyTable(steady), fullBlockTable(full)];
       },
       ['api', ...new Set(['scanner-evm', family.scanner] as const), 'confirmation-tracker', 'webhook-sender'],
     );
@@ -58,10 +54,6 @@ function latencyTable(loads: readonly LoadFigures[]): Table {
       [rate, 'SUCCESS', ...cells(success)],
     ]),
   };
-}
-
-function stepsOf({ rate, steps }: LoadFigures): Table {
-  return stepsTable([...steps].map(([callback, durations]) => ({ rate, callback, steps: durations })));
 }
 
 function fullBlockTable(blocks: readonly LoadFigures[]): Table {
@@ -87,7 +79,7 @@ export async function runLoad(
 
 /** A block with `rate` payments every second, then empty blocks until all are credited. */
 export async function payOrders(
-  { arrivals, database }: Pick<BenchGateway, 'arrivals' | 'database'>,
+  { arrivals }: Pick<BenchGateway, 'arrivals'>,
   devnet: PayingDevnet,
   orders: readonly BenchOrder[],
   rate: number,
@@ -107,27 +99,18 @@ export async function payOrders(
     if (performance.now() - startedAt > seconds * BLOCK_MS + DRAIN_LIMIT_MS)
       throw new Error(`${successes()} of ${orders.length} payments were confirmed in time`);
   }
-  const steps = new Map<string, readonly (readonly number[])[]>();
-  const latencies = async (type: string, blocksLater: number): Promise<number[]> => {
-    const times = timesOf(arrivals, type, (block) => visibleAtMs.get(block + blocksLater) ?? Number.NaN);
-    steps.set(type, await measureSteps(database, type, times));
+  const latencies = (type: string, blocksLater: number): number[] => {
+    const byOrder = new Map(
+      arrivals.filter((one) => one.notifyType === type).map((one) => [one.orderId, one]),
+    );
     return orders.map(({ orderId }) => {
-      const { visibleAtMs: from = Number.NaN, receivedAtMs: to = Number.NaN } = times.get(orderId) ?? {};
-      return to - from;
+      const { atMs = Number.NaN, blockNum = -1 } = byOrder.get(orderId) ?? {};
+      return atMs - (visibleAtMs.get(blockNum + blocksLater) ?? Number.NaN);
     });
   };
-  const pending = await latencies('ORDER_PENDING_CONFIRMATION', 0);
-  const success = await latencies('ORDER_SUCCESS', devnet.blocksToSuccess);
-  return { rate, pending, success, steps };
-}
-
-function timesOf(arrivals: readonly Arrival[], type: string, visibleAt: (blockNum: number) => number) {
-  return new Map(
-    arrivals
-      .filter(({ notifyType }) => notifyType === type)
-      .map(({ orderId, blockNum, atMs }) => [
-        orderId,
-        { visibleAtMs: visibleAt(blockNum), receivedAtMs: atMs },
-      ]),
-  );
+  return {
+    rate,
+    pending: latencies('ORDER_PENDING_CONFIRMATION', 0),
+    success: latencies('ORDER_SUCCESS', devnet.blocksToSuccess),
+  };
 }
