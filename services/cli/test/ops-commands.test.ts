@@ -213,7 +213,7 @@ describe('opentill halt, hold, incident, chain, orders and export', () => {
     const holdId = (await opentill('hold list')).out[0]!.split('\t')[0]!;
     expect((await opentill(`hold release ${holdId} --reason over`)).code).toBe(0);
     expect((await opentill('halt set --chain DOGE --reason x')).errors[0]).toMatch(
-      /DOGE is not a chain value/,
+      /DOGE is not in the network file/,
     );
     await aChainCursor(admin.kysely, { head_height: 110 });
     await opentill('chain pause ETH_SEPOLIA --reason upgrade');

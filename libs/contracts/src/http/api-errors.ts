@@ -13,7 +13,7 @@ export const API_ERRORS = {
   /** Outside the token's configured minimum and maximum. */
   AMOUNT_OUT_OF_RANGE: { status: 400, msg: 'The amount is out of range.' },
   SYMBOL_BLANK: { status: 400, msg: 'The symbol cannot be left blank.' },
-  /** Missing, or not one of the twelve chain values. */
+  /** Missing, or neither a preset nor a chain of the networks file. */
   CHAIN_BLANK: { status: 400, msg: 'The chain cannot be left blank.' },
   /** The symbol is not configured on the chain, or the chain is not enabled. */
   SYMBOL_UNSUPPORTED: { status: 400, msg: 'Unsupported symbol or chain' },
