@@ -36,8 +36,8 @@ export function createChainGates(
 }
 
 async function checkChain({ store, network, reader }: ScanChainDeps, options: ReadOptions): Promise<void> {
-  await store.requireRegistered(network);
   await reader.checkNetwork(options);
+  await store.requireRegistered(network);
 }
 
 /**

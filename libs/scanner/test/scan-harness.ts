@@ -24,6 +24,7 @@ export const CHAIN = 'ETH_SEPOLIA';
 export const MOCK_NETWORK: ScanNetwork = {
   chain: CHAIN,
   family: 'EVM',
+  chainId: 11_155_111,
   confirmations: 3,
   blockTimeMs: 12_000,
   headStaleSeconds: 10 ** 10, // block times differ from the clock
