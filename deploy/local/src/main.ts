@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { GatewayError } from '@opentill/domain/gateway-error';
+import { killProcessGroups } from '@opentill/test-servers/process-group';
 import { CHECKOUT } from './checkout.ts';
 import { readStartOptions } from './read-start-options.ts';
 import { startGateway, type Gateway } from './start-gateway.ts';
 import { summaryScreen, withoutPassword } from './summary.ts';
 
-/** Leaves 1 s of npm start's 15 s to bootstrap and npm. */
-const STOP_DEADLINE_MS = 14_000;
+/** Then the rest is killed, which leaves 2 s of npm start's 15 s to the kernel, bootstrap and npm. */
+const STOP_DEADLINE_MS = 13_000;
 const PARENT_POLL_MS = 500;
 
 /** Unix time in ms. Under `npm start` the lines continue those of bootstrap.mjs. */
@@ -27,7 +28,7 @@ function requestStop(why: string): void {
   if (stopping.signal.aborted) return;
   say(`stopping (${why})`);
   stopping.abort();
-  setTimeout(() => process.exit(1), STOP_DEADLINE_MS).unref();
+  setTimeout(() => void killProcessGroups().finally(() => process.exit(1)), STOP_DEADLINE_MS).unref();
 }
 
 let gateway: Gateway | undefined;

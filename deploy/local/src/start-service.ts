@@ -9,8 +9,8 @@ import type { ServiceName } from './gateway-options.ts';
 import { PROCESS_MEMORY } from './process-memory.ts';
 import type { Environment } from './service-environments.ts';
 
-/** Below the services' own 10 s, so that a whole gateway stops within 15 s. */
-const STOP_DEADLINE_MS = 9_000;
+/** Below the services' own 10 s. Broker (4 s) and database follow within main's limit. */
+const STOP_DEADLINE_MS = 7_000;
 const READY_DEADLINE_MS = 300_000;
 const PROBE_TIMEOUT_MS = 3_000;
 

@@ -234,6 +234,7 @@ export function describeCheckoutOnAStaticHost(under: () => CheckoutUnderTest): v
           address,
           contractAddress,
           decimals: contractAddress === null ? 9 : 6,
+          chainId: undefined, // the changed order is on an EVM chain
         };
         const collection = await under().order('ETH_SEPOLIA', { amount: '12.345678' });
         let wallet: InjectedSuiWallet | undefined;

@@ -181,14 +181,33 @@ function mustBeExecutable({ command, env }: ProcessGroupOptions): void {
   if (!folders.some(isExecutable)) throw new Error(`${command} is not an executable file`);
 }
 
+/** Kills each group of this process that has members. */
+const killers = new Set<() => Promise<void>>();
+
+/** Last resort when a stop takes too long: sends SIGKILL to all groups of this process and waits for their end. */
+export async function killProcessGroups(): Promise<void> {
+  await Promise.all([...killers].map(async (kill) => kill()));
+}
+
 function createGroup(options: ProcessGroupOptions, child: Leader, mark: string, guard: Guard): ProcessGroup {
   let running = true;
   let stopping: Promise<void> | undefined;
+  const end = async (deadlineMs: number): Promise<void> => {
+    await endGroup(options.name, child.pid, mark, deadlineMs);
+    await exited;
+    await guard.release();
+    killers.delete(kill);
+  };
+  const kill = async (): Promise<void> => end(0);
+  killers.add(kill);
   const exited = new Promise<ExitStatus>((resolve) => {
     child.once('exit', (code, signal) => {
       running = false;
       // A group without members must not be stopped later, because the kernel may reuse its id.
-      if (findGroupMembers(child.pid, mark).length === 0) stopping ??= guard.release();
+      if (findGroupMembers(child.pid, mark).length === 0) {
+        killers.delete(kill);
+        stopping ??= guard.release();
+      }
       resolve({ code, signal });
     });
   });
@@ -204,10 +223,7 @@ function createGroup(options: ProcessGroupOptions, child: Leader, mark: string, 
     stop: (request = {}) => {
       stopping ??= (async () => {
         sendSignal(-child.pid, request.signal ?? options.stopSignal ?? 'SIGTERM');
-        const deadlineMs = request.deadlineMs ?? options.stopDeadlineMs ?? DEFAULT_STOP_DEADLINE_MS;
-        await endGroup(options.name, child.pid, mark, deadlineMs);
-        await exited;
-        await guard.release();
+        await end(request.deadlineMs ?? options.stopDeadlineMs ?? DEFAULT_STOP_DEADLINE_MS);
       })();
       return stopping;
     },

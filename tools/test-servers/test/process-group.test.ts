@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { startProcessGroup, type ProcessGroupOptions } from '../src/process-group.ts';
+import { killProcessGroups, startProcessGroup, type ProcessGroupOptions } from '../src/process-group.ts';
 import { waitUntil } from '../src/poll-until.ts';
 import { processesOf } from '../src/running-processes.ts';
 import { withScratchDirectory } from '../src/scratch-directory.ts';
@@ -36,6 +36,20 @@ test('kills a group that ignores its signal, with its children', async () => {
     expect(processesOf(directory).length).toBeGreaterThan(1);
     await Promise.all([group.stop(), group.stop()]);
     expect(await group.exited).toEqual({ code: null, signal: 'SIGKILL' });
+    expect(processesOf(directory)).toEqual([]);
+  });
+});
+
+test('kills a group at once while its stop still waits', async () => {
+  await withScratchDirectory(async (directory) => {
+    const script = `trap '' TERM; touch ready; while true; do sleep 600; done`;
+    const group = await startProcessGroup(
+      shell(directory, script, { stopDeadlineMs: 3_600_000 }),
+      fileAppears(join(directory, 'ready')),
+    );
+    const stopped = group.stop();
+    await killProcessGroups();
+    await stopped;
     expect(processesOf(directory)).toEqual([]);
   });
 });
