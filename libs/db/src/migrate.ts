@@ -5,7 +5,7 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import { translateDatabaseError } from './database-error.ts';
 import { connectToPrimary } from './find-primary.ts';
 import { isBeforeRelease, MIGRATIONS, type Migration } from './migrations.ts';
-import { restrictDatabase } from './roles.ts';
+import { configureDatabase } from './roles.ts';
 
 /**
  * All are permanent.
@@ -54,7 +54,7 @@ export async function migrate(adminUrl: string, options: MigrateOptions = {}): P
     await untilNoConflict(waitMs, () => lockOutMigrators(client));
     const applied = await applyMissing(client, migrations, waitMs);
     if (migrations[0] === MIGRATIONS[0]) await untilNoConflict(waitMs, () => addChains(client));
-    await untilNoConflict(waitMs, () => restrictDatabase(client));
+    await untilNoConflict(waitMs, () => configureDatabase(client));
     return applied;
   } catch (error) {
     throw translateDatabaseError(error);

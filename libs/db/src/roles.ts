@@ -44,10 +44,11 @@ export function roleUrl(adminUrl: string, schema: ServiceSchema, password?: stri
 }
 
 /**
- * A copy of a template must be restricted again, because these rights belong to the database. Roles of later migrations
- * may not exist yet while older ones are tested.
+ * Grants only the service roles access, and switches JIT off, whose compiling costs more than these short statements. A
+ * copy of a template needs it again, because both belong to the database. Roles of later migrations may not exist yet
+ * while older ones are tested.
  */
-export async function restrictDatabase(client: pg.ClientBase): Promise<void> {
+export async function configureDatabase(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ name: string; roles: readonly string[] }>(
     `select quote_ident(current_database()) as name,
       array(select quote_ident(rolname) from pg_roles where rolname = any($1)) as roles`,
@@ -55,5 +56,6 @@ export async function restrictDatabase(client: pg.ClientBase): Promise<void> {
   );
   const { name: database, roles } = rows[0] ?? { name: '', roles: [] };
   await client.query(`revoke all on database ${database} from public`);
+  await client.query(`alter database ${database} set jit = off`);
   if (roles.length > 0) await client.query(`grant connect on database ${database} to ${roles.join(', ')}`);
 }

@@ -94,6 +94,9 @@ describe('migrate', () => {
       asOwner.username = owner;
       expect(await migrate(asOwner.toString())).toEqual(names);
       expect(await migrate(asOwner.toString())).toEqual([]);
+      const settings = `select setconfig from pg_db_role_setting s join pg_database d on d.oid = s.setdatabase
+        where d.datname = current_database() and setrole = 0`;
+      expect(await query(settings)).toEqual([{ setconfig: ['jit=off'] }]); // the test server has it off anyway
     } finally {
       await server.query(`drop database ${name} with (force)`);
       await server.query(`create database ${name}`);

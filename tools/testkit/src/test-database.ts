@@ -4,7 +4,7 @@ import { PRESET_CHAINS } from '@opentill/domain/chains';
 import { openDatabase, type Database } from '@opentill/db/database';
 import { checksum, migrate } from '@opentill/db/migrate';
 import { MIGRATIONS } from '@opentill/db/migrations';
-import { restrictDatabase, roleUrl } from '@opentill/db/roles';
+import { configureDatabase, roleUrl } from '@opentill/db/roles';
 import type { ServiceSchema } from '@opentill/db/service-schema';
 
 export interface TestDatabase {
@@ -97,7 +97,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   await withClient(serverUrl(), async (server) => {
     await server.query(`create database ${name} template ${await ensureTemplate(server)}`);
   });
-  await withClient(adminUrl, restrictDatabase);
+  await withClient(adminUrl, configureDatabase);
   const url = (role: ServiceSchema): string => roleUrl(adminUrl, role);
   return {
     adminUrl,

@@ -8,7 +8,7 @@ import { translateDatabaseError } from '../database-error.ts';
 import { connectToPrimary } from '../find-primary.ts';
 import { addChains, checksum, CONCURRENTLY, MIGRATOR_LOCK } from '../migrate.ts';
 import { isBeforeRelease, MIGRATIONS, type Migration } from '../migrations.ts';
-import { restrictDatabase } from '../roles.ts';
+import { configureDatabase } from '../roles.ts';
 import { SERVICE_SCHEMAS } from '../service-schema.ts';
 import { backupError } from './backup-error.ts';
 import { describeTables } from './describe-tables.ts';
@@ -47,7 +47,7 @@ export async function importDatabase<T>(
     await applyAll(client, later);
     await addChains(client);
     const held = await hold(client);
-    await restrictDatabase(client);
+    await configureDatabase(client);
     await client.query('commit');
     return held;
   } catch (error) {
