@@ -1,4 +1,4 @@
-import { PRESETS, presetOf, type Preset } from '@opentill/domain/chains';
+import { PRESETS, presetOf, presetOfChainId, type Preset } from '@opentill/domain/chains';
 import { parseAmount } from '@opentill/domain/money';
 import {
   areEndedByEpochs,
@@ -88,8 +88,8 @@ function configuredMistakes({ family, chainId, kind }: NetworkConfig): string[] 
   if (kind === undefined)
     mistakes.push('/kind is required for a chain that is no preset: "main" (real money) or "test"');
   // A later version may make the chain a preset, so another name is allowed. The database has one name for a chain id.
-  const [name, preset] = Object.entries<Preset>(PRESETS).find(([, known]) => known.chainId === chainId) ?? [];
-  if (preset !== undefined && chainId !== undefined && kind !== preset.kind)
+  const [name, preset] = presetOfChainId(chainId) ?? [];
+  if (preset !== undefined && kind !== preset.kind)
     mistakes.push(`/kind must be ${preset.kind}: ${chainId} is the chain id of ${name}`);
   return mistakes;
 }

@@ -60,6 +60,12 @@ export function presetOf(chain: Chain): Preset | undefined {
   return Object.hasOwn(PRESETS, chain) ? PRESETS[chain as PresetChain] : undefined;
 }
 
+/** The preset of an EIP-155 chain id, with its name. */
+export function presetOfChainId(chainId: number | undefined): readonly [PresetChain, Preset] | undefined {
+  const presets = Object.entries(PRESETS) as [PresetChain, Preset][];
+  return chainId === undefined ? undefined : presets.find(([, preset]) => preset.chainId === chainId);
+}
+
 /** Every chain that is not a preset is an EVM chain: the other families have no chains by configuration. */
 export function familyOf(chain: Chain): Family {
   return presetOf(chain)?.family ?? 'EVM';

@@ -2,7 +2,7 @@ import { readFile, rename, stat, writeFile } from 'node:fs/promises';
 import type { NetworkConfig, TokenConfig } from '@opentill/contracts/network-config';
 import { networkKindOf } from '@opentill/contracts/network-kind';
 import { parseNetworkFile } from '@opentill/contracts/parse-network-file';
-import { isChain, PRESETS, presetOf, type Preset } from '@opentill/domain/chains';
+import { isChain, presetOf, presetOfChainId } from '@opentill/domain/chains';
 import { readJson } from '@opentill/domain/read-json';
 import { cliError, usage, type CliContext } from '../context.ts';
 import { examineNetwork } from '../doctor/examine-network.ts';
@@ -115,7 +115,7 @@ function entryOf(options: AddChainOptions): NetworkConfig {
 
 /** Clients know the presets by their names. */
 function refuseOtherName(chain: string, chainId: number): void {
-  const [known] = Object.entries<Preset>(PRESETS).find(([, preset]) => preset.chainId === chainId) ?? [];
+  const [known] = presetOfChainId(chainId) ?? [];
   if (known !== undefined && known !== chain)
     throw usage(`${chainId} is the chain id of ${known}. Use this name.`);
 }
