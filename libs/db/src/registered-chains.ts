@@ -42,21 +42,48 @@ export async function registerChains(db: Db, networks: readonly ChainIdentity[])
  * @throws GatewayError CHAIN_NOT_REGISTERED
  */
 export async function requireRegistered(db: Db, network: ChainIdentity): Promise<void> {
-  const { chain, family, chainId } = network;
+  const [mistake] = (await findUnregistered(db, [network])).values();
+  if (mistake !== undefined) throw mistake;
+}
+
+export type RegistrationMistakes = ReadonlyMap<Chain, GatewayError<RegisteredChainErrorCode>>;
+
+/** @returns an error for each chain that the database lacks, or has with another identity */
+export async function findUnregistered(
+  db: Db,
+  networks: readonly ChainIdentity[],
+): Promise<RegistrationMistakes> {
+  const names = networks.map(({ chain }) => chain);
+  const ids = networks.flatMap(({ chainId }) => chainId ?? []);
   const { rows } = await sql<RegisteredChain>`
     select chain, family, chain_id as "chainId", kind from chain_family
-    where chain = ${chain} or chain_id = ${chainId ?? null}`.execute(db);
+    where chain = any(${names}::text[]) or chain_id = any(${ids}::bigint[])`.execute(db);
+  return new Map(
+    networks.flatMap((network) => {
+      const { chain, chainId } = network;
+      const message = mistakeOf(network, rows);
+      if (message === undefined) return [];
+      const options = { retryable: false, context: { chain, chainId } };
+      return [
+        [
+          chain,
+          new GatewayError<RegisteredChainErrorCode>('CHAIN_NOT_REGISTERED', message, options),
+        ] as const,
+      ];
+    }),
+  );
+}
+
+function mistakeOf(network: ChainIdentity, rows: readonly RegisteredChain[]): string | undefined {
+  const { chain, family, chainId } = network;
   const known = rows.find((row) => row.chain === chain);
-  const twin = rows.find((row) => row.chain !== chain);
-  const wrong = (message: string) =>
-    new GatewayError<RegisteredChainErrorCode>('CHAIN_NOT_REGISTERED', message, {
-      retryable: false,
-      context: { chain, chainId },
-    });
+  const twin = rows.find(
+    (row) => row.chain !== chain && row.chainId !== null && Number(row.chainId) === chainId,
+  );
   if (twin !== undefined)
-    throw wrong(`chain id ${chainId} is ${twin.chain} in this database. Use this name in the networks file`);
+    return `chain id ${chainId} is ${twin.chain} in this database. Use this name in the networks file`;
   if (known === undefined)
-    throw wrong(`${chain} is not in the database. Run opentill setup with this networks file`);
+    return `${chain} is not in the database. Run opentill setup with this networks file`;
   const kind = kindOf(network);
   const differences = [
     known.family === family ? '' : `of the family ${known.family}, not ${family}`,
@@ -65,10 +92,9 @@ export async function requireRegistered(db: Db, network: ChainIdentity): Promise
       : `chain id ${known.chainId}, not ${chainId}`,
     known.kind === null || known.kind === kind ? '' : `a ${known.kind} network, not ${kind}`,
   ].filter((difference) => difference !== '');
-  if (differences.length > 0)
-    throw wrong(
-      `${chain} is ${differences.join(' and ')} in this database. A chain keeps its identity: give another chain another name`,
-    );
+  return differences.length === 0
+    ? undefined
+    : `${chain} is ${differences.join(' and ')} in this database. A chain keeps its identity: give another chain another name`;
 }
 
 /** Chains with open orders, payouts or transactions. */

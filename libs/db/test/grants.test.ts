@@ -136,6 +136,7 @@ const FOREIGN: Record<string, Rights> = {
 
 const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
   api: {
+    chain_family: READ,
     merchant: {
       select: [
         'merchant_id',

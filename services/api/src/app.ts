@@ -1,5 +1,4 @@
 import type { Address, AddressCodec } from '@opentill/chain/address-codec';
-import { configuredTokens } from '@opentill/contracts/format-unmatched';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { networkKindOf } from '@opentill/contracts/network-kind';
 import type { Database } from '@opentill/db/database';
@@ -93,10 +92,20 @@ export function createApp(deps: ApiDeps): Api {
   const server = createApiServer(router, observe);
   let loops: readonly Loop[] = [];
 
+  /** A chain with another identity takes no orders. @throws GatewayError CHAIN_NOT_REGISTERED if none is usable */
+  async function readAtStart(): Promise<void> {
+    const mistakes = await store.findUnregistered();
+    for (const [chain, error] of mistakes) observe.chainLeftOut(chain, error);
+    const [mistake] = mistakes.values();
+    if (mistake !== undefined && parts.assets.enabledChains.every((chain) => mistakes.has(chain)))
+      throw mistake;
+    await merchants.refresh();
+  }
+
   return {
     checks: apiChecks(readiness),
     async start() {
-      await merchants.refresh().catch((error: unknown) => {
+      await readAtStart().catch((error: unknown) => {
         if (!isDatabaseUnavailable(error)) throw error;
         observe.merchantsNotRead(error);
       });
@@ -132,7 +141,7 @@ export function createApp(deps: ApiDeps): Api {
 function createParts(deps: ApiDeps): Omit<RouterDeps, 'readiness'> {
   const { database, settings, clock, newId } = deps;
   const observe = createObserve(deps);
-  const store = createStore(database.kysely, configuredTokens(deps.networks));
+  const store = createStore(database.kysely, deps.networks);
   const assets = createAssetBook(deps.networks, deps.codecs);
   const merchants = createMerchantBook({
     store,

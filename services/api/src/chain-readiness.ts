@@ -3,8 +3,8 @@ import type { Store } from './store/create-store.ts';
 
 export interface ChainReadiness {
   /**
-   * True once the chain's scanner has committed its first cursor: from then on no payment can be missed. This is
-   * permanent, so true is cached and false is not.
+   * True once the chain's scanner has committed its first cursor, if the database has the chain as the networks file has
+   * it: from then on no payment can be missed. This is permanent, so true is cached and false is not.
    */
   isReady(chain: Chain): Promise<boolean>;
   /**
@@ -15,13 +15,16 @@ export interface ChainReadiness {
 }
 
 /** Queries the database until a chain is ready or a wallet is known, then answers from memory. */
-export function createChainReadiness(store: Pick<Store, 'readCursorAges' | 'isHotWallet'>): ChainReadiness {
+export function createChainReadiness(
+  store: Pick<Store, 'readCursorAges' | 'findUnregistered' | 'isHotWallet'>,
+): ChainReadiness {
   const ready = new Set<string>();
   const wallets = new Set<string>();
   let reading: Promise<void> | undefined;
 
   async function read(): Promise<void> {
-    for (const chain of (await store.readCursorAges()).keys()) ready.add(chain);
+    const [ages, mistakes] = await Promise.all([store.readCursorAges(), store.findUnregistered()]);
+    for (const chain of ages.keys()) if (!mistakes.has(chain as Chain)) ready.add(chain);
   }
   return {
     async isReady(chain) {

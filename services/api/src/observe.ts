@@ -1,5 +1,5 @@
 import type { Database } from '@opentill/db/database';
-import type { Family } from '@opentill/domain/chains';
+import type { Chain, Family } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Logger } from '@opentill/runtime/logger';
 import type { Metrics } from '@opentill/runtime/metrics';
@@ -58,7 +58,7 @@ export function createObserve({ logger, metrics }: { readonly logger: Logger; re
       orders.inc({ type: orderType, chain, symbol });
       logger.info('order created', { orderPk, orderType, merchantId, orderId, chain, symbol });
     },
-    ...payoutRefusals(logger),
+    ...lastingRefusals(logger),
     merchantUnreadable(merchantId: string, error: unknown): void {
       logger.error('merchant disabled: its token cannot be decrypted', { merchantId, error });
     },
@@ -87,9 +87,12 @@ export function createObserve({ logger, metrics }: { readonly logger: Logger; re
   };
 }
 
-/** Rejections of payouts that last until an operator acts. */
-function payoutRefusals(logger: Logger) {
+/** Rejections of orders that last until an operator acts. */
+function lastingRefusals(logger: Logger) {
   return {
+    chainLeftOut(chain: Chain, error: unknown): void {
+      logger.error('chain left out', { chain, error });
+    },
     hotWalletUnknown(family: string, address: string): void {
       logger.error('payout rejected: hot wallet not registered, run opentill setup with PUBLIC_KEYS_FILE', {
         family,

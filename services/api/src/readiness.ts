@@ -34,6 +34,12 @@ export function apiChecks(deps: ReadinessDeps): Checks {
       await store.readCursorAges();
       return { ok: true };
     },
+    registration: async () => {
+      const mistakes = await store.findUnregistered();
+      const ok = assets.enabledChains.some((chain) => !mistakes.has(chain));
+      const detail = [...mistakes.values()].map(({ message }) => message).join('; ');
+      return { ok, detail: detail === '' ? 'as in the networks file' : detail };
+    },
     merchants: () => Promise.resolve({ ok: merchants.loaded && merchants.count > 0 }),
     depositAddresses: () => {
       const without = assets.enabledFamilies.filter((family) => pool.level(family) === 0);
@@ -61,16 +67,23 @@ export function gatewayChecks(deps: ReadinessDeps): Checks {
   return {
     ...apiChecks(deps),
     chains: async () => {
-      const [ages, statuses] = await Promise.all([store.readCursorAges(), store.readChainStatuses()]);
+      const [ages, statuses, mistakes] = await Promise.all([
+        store.readCursorAges(),
+        store.readChainStatuses(),
+        store.findUnregistered(),
+      ]);
       const stopped = statuses.filter(
-        ({ chain, state }) => assets.enabledChains.includes(chain) && stopsPayouts(state),
+        ({ chain, state }) =>
+          assets.enabledChains.includes(chain) && stopsPayouts(state) && !mistakes.has(chain),
       );
       const behind = assets.enabledChains.filter(
         (chain) =>
+          !mistakes.has(chain) &&
           stopped.every((one) => one.chain !== chain) &&
           (ages.get(chain) ?? Infinity) > CURSOR_AGE_MAX_SECONDS + assets.restIntervalMs(chain) / 1_000,
       );
       const detail = [
+        ...[...mistakes].map(([chain, { code }]) => `${chain} ${code}`),
         ...stopped.map(({ chain, ...status }) => `${chain} ${chainStatusText({ ...status, detail: null })}`),
         ...(behind.length === 0 ? [] : [`waiting for ${behind.join(', ')}`]),
       ].join('; ');

@@ -416,7 +416,7 @@ describe('the field unmatched', () => {
       },
       transformResult: ({ result }) => Promise.resolve(result),
     });
-    const store = createStore(counted, [{ chain: 'ETH_SEPOLIA', symbol: 'USDC' }]);
+    const store = createStore(counted, TEST_NETWORKS);
     expect(await store.findOrder('shop', order.order_id)).toMatchObject({ unmatched: [{ symbol: 'USDC' }] });
     expect(await store.findStatus('shop', order.order_id)).toMatchObject({ unmatched: [{ symbol: 'USDC' }] });
     expect(sent).toBe(2);

@@ -1,4 +1,5 @@
-import type { TokenId } from '@opentill/contracts/format-unmatched';
+import { configuredTokens } from '@opentill/contracts/format-unmatched';
+import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Db } from '@opentill/db/database';
 import { creations } from './create-orders.ts';
 import { orderReads } from './read-orders.ts';
@@ -7,7 +8,12 @@ import { watching } from './watch-orders.ts';
 
 export type Store = ReturnType<typeof createStore>;
 
-/** @param tokens the configured ones */
-export function createStore(db: Db, tokens: readonly TokenId[]) {
-  return { ...creations(db), ...orderReads(db, tokens), ...watching(db), ...upkeep(db) };
+export function createStore(db: Db, networks: readonly NetworkConfig[]) {
+  const enabled = networks.filter((network) => network.enabled);
+  return {
+    ...creations(db),
+    ...orderReads(db, configuredTokens(networks)),
+    ...watching(db),
+    ...upkeep(db, enabled),
+  };
 }

@@ -1,8 +1,10 @@
 import { sql } from 'kysely';
+import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { readChainStatuses, readCursorAges } from '@opentill/db/chain-status';
 import type { Db } from '@opentill/db/database';
 import { deleteEndedCounters, deleteExpiredNonces } from '@opentill/db/housekeeping';
 import { listPresence } from '@opentill/db/presence';
+import { findUnregistered } from '@opentill/db/registered-chains';
 import type { ServiceSchema } from '@opentill/db/service-schema';
 import type { Family } from '@opentill/domain/chains';
 
@@ -22,7 +24,7 @@ export interface MerchantRow {
   readonly readAt: Date;
 }
 
-export function upkeep(db: Db) {
+export function upkeep(db: Db, networks: readonly NetworkConfig[]) {
   return {
     /** Merchants that changed since then; all without an argument. */
     async readMerchants(since: Date | undefined): Promise<readonly MerchantRow[]> {
@@ -44,6 +46,8 @@ export function upkeep(db: Db) {
     },
 
     readCursorAges: () => readCursorAges(db),
+
+    findUnregistered: () => findUnregistered(db, networks),
 
     readChainStatuses: () => readChainStatuses(db),
 
