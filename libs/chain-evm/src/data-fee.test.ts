@@ -5,8 +5,13 @@ const RECEIPT = { type: '0x2', gasUsed: '0x5208', effectiveGasPrice: '0x1', l1Fe
 
 test('a receipt of the OP Stack costs its data and the operator fee in addition to gas', () => {
   expect(dataFeeOf(RECEIPT, 'op-stack')).toBe(100n);
-  const withOperator = { ...RECEIPT, operatorFeeScalar: '0x2', operatorFeeConstant: '0x7' };
-  expect(dataFeeOf(withOperator, 'op-stack')).toBe(100n + 21_000n * 2n * 100n + 7n);
+});
+
+test('receipts with a footprint scalar have the operator fee of Jovian', () => {
+  const isthmus = { ...RECEIPT, operatorFeeScalar: '0x1e8480', operatorFeeConstant: '0x7' };
+  expect(dataFeeOf(isthmus, 'op-stack')).toBe(100n + 21_000n * 2n + 7n);
+  const jovian = { ...isthmus, daFootprintGasScalar: '0x190' };
+  expect(dataFeeOf(jovian, 'op-stack')).toBe(100n + 21_000n * 2_000_000n * 100n + 7n);
 });
 
 test('the fields of a data fee are ignored where the chain has none', () => {

@@ -1,11 +1,14 @@
+import { computeAddress, concat, getBytes, SigningKey, toBeHex } from 'ethers';
 import { afterEach, expect, test } from 'vitest';
 import type { Address } from '@opentill/chain/address-codec';
+import type { TokenContract } from '@opentill/chain/transfer';
 import type { PaymentIntent, Prepared } from '@opentill/chain/wallet-sender';
 import { baseUnits } from '@opentill/domain/money';
 import { createEvmSender } from '../src/sender/create-sender.ts';
 import { answering, scriptedNode, type Call, type ScriptedNode } from './scripted-node.ts';
 
-const WALLET = `0x${'11'.repeat(20)}` as Address;
+const KEY = new SigningKey(`0x${'42'.repeat(32)}`);
+const WALLET = computeAddress(KEY.publicKey).toLowerCase() as Address;
 const ORACLE = '0x420000000000000000000000000000000000000f';
 const GET_L1_FEE = '0x49948e0e';
 const PAYMENT: PaymentIntent = {
@@ -45,7 +48,15 @@ async function nodeThat(l1Fee: (bytes: number) => unknown, operator: (gas: numbe
 }
 
 async function prepared(urls: readonly string[], dataFee?: 'op-stack'): Promise<Prepared | undefined> {
-  const sender = createEvmSender(
+  return (await senderOf(urls, dataFee).prepare([PAYMENT]))[0];
+}
+
+function senderOf(urls: readonly string[], dataFee?: 'op-stack') {
+  const sign = (_: Address, digest: Uint8Array) => {
+    const { r, s, yParity } = KEY.sign(digest);
+    return Promise.resolve(getBytes(concat([r, s, toBeHex(yParity)])));
+  };
+  return createEvmSender(
     {
       chain: 'BASE',
       chainId: 56,
@@ -56,9 +67,8 @@ async function prepared(urls: readonly string[], dataFee?: 'op-stack'): Promise<
       ...(dataFee && { dataFee }),
       payouts: { minPriorityFeePerGas: '1', maxPriorityFeePerGas: '9', maxFeePerGas: '9' },
     },
-    { backend: { addresses: [WALLET], sign: () => Promise.reject(new Error('nothing is signed')) } },
+    { backend: { addresses: [WALLET], sign } },
   );
-  return (await sender.prepare([PAYMENT]))[0];
 }
 
 test('prepare doubles the data fee and adds the operator fee of its gas', async () => {
@@ -95,6 +105,23 @@ test('takes the higher data fee of two sources, and 0 where the oracle is older'
     ),
   );
   expect(await prepared(urls, 'op-stack')).toMatchObject({ dataFeeBaseUnits: 14n });
+});
+
+test('a cancel has the data fee of its own bytes, and other calls that of now', async () => {
+  const url = await nodeThat(
+    (bytes) => word(bytes),
+    (gas) => gas,
+  );
+  const sender = senderOf([url], 'op-stack');
+  const cancel = await sender.signCancel(WALLET, 7, { maxFeePerGas: 2n, maxPriorityFeePerGas: 1n });
+  const [ofCancel, ofPayment] = (await sender.dataFees?.([
+    { wallet: WALLET, intent: null, gasLimit: 26_250n },
+    { wallet: WALLET, intent: { ...PAYMENT, contract: WALLET as string as TokenContract }, gasLimit: 10n },
+  ])) ?? [0n, 0n];
+  expect(cancel.terms.dataFeeBaseUnits).toBe(ofCancel);
+  expect(ofCancel).toBeGreaterThan(26_250n + 60n);
+  expect(ofPayment! - 10n).toBeGreaterThan(ofCancel! - 26_250n + 2n * 68n); // two words and a selector
+  expect(senderOf([url]).dataFees).toBeUndefined();
 });
 
 test('prepare fails and names the setting where the oracle answers no fee', async () => {

@@ -58,6 +58,13 @@ export interface SignedTransaction {
   readonly terms: FeeTerms;
 }
 
+export interface UnsignedCall {
+  readonly wallet: Address;
+  /** Null means a cancel. */
+  readonly intent: PaymentIntent | null;
+  readonly gasLimit: bigint;
+}
+
 /** Expected content of stored bytes. A null intent means a cancel. */
 export interface StoredClaim {
   readonly wallet: Address;
@@ -165,6 +172,12 @@ export interface WalletSender {
    * and at least `now`. Undefined when the cap permits no such terms. Pure.
    */
   raise(old: FeeTerms, now: FeePrices): FeeTerms | undefined;
+
+  /**
+   * Highest estimates of what the chain charges for the data of transactions, by the newest prices, in base units.
+   * Absent where the gas includes all costs.
+   */
+  readonly dataFees?: (calls: readonly UnsignedCall[], options?: ReadOptions) => Promise<readonly bigint[]>;
 
   /** Decodes the signed bytes and compares each field with the request: SIGNED_OTHERWISE when one differs. */
   sign(intent: PaymentIntent, nonce: number, terms: FeeTerms): Promise<SignedTransaction>;

@@ -20,6 +20,7 @@ import type { RefutedCount } from './count-claims.ts';
 import { createCountClaims } from './count-claims.ts';
 import { readCountAt, readLatestCount } from './count-transactions.ts';
 import { estimateCancel } from './estimate-cancel.ts';
+import { readDataFees } from './estimate-data-fee.ts';
 import type { FeeBoundsText } from './fee-bounds.ts';
 import { feeBoundsOf, raiseFees } from './fee-bounds.ts';
 import { readPendingCount } from './pending-count.ts';
@@ -87,6 +88,9 @@ export function createEvmSender(network: EvmSenderNetwork, deps: EvmSenderDeps):
     onCountRefuted = ignore,
   } = deps;
   const claims = createCountClaims(onCountRefuted);
+  const dataBounds = { ...bounds, chainId, maxGas };
+  const dataFees: WalletSender['dataFees'] =
+    dataFee && ((calls, options = {}) => readDataFees(sources, dataBounds, calls, options));
 
   return {
     chain,
@@ -101,12 +105,18 @@ export function createEvmSender(network: EvmSenderNetwork, deps: EvmSenderDeps):
     balances: (wallet, contracts, options = {}) => readBalances(sources, wallet, contracts, options),
     currentPrices: (options = {}) => readPrices(sources, bounds, options),
     prepare: (intents, options = {}) =>
-      preparePayments(sources, { ...bounds, chainId, maxGas, dataFee }, intents, options),
+      preparePayments(sources, { ...dataBounds, dataFee }, intents, options),
+    ...(dataFees && { dataFees }),
     raise: (old, now) => raiseFees(old, now, bounds),
     sign: (intent, nonce, terms) => signPayment(signing, intent, nonce, terms),
     signCancel: async (wallet, nonce, { maxFeePerGas, maxPriorityFeePerGas }) => {
       const gasLimit = await estimateCancel(sources, wallet);
-      return signNothing(signing, wallet, nonce, { gasLimit, maxFeePerGas, maxPriorityFeePerGas });
+      const [dataFeeBaseUnits] = (await dataFees?.([{ wallet, intent: null, gasLimit }])) ?? [];
+      const terms = { gasLimit, maxFeePerGas, maxPriorityFeePerGas };
+      return signNothing(signing, wallet, nonce, {
+        ...terms,
+        ...(dataFeeBaseUnits !== undefined && { dataFeeBaseUnits }),
+      });
     },
     differenceOf: (stored, claim) => differenceOfStored(chainId, stored, claim),
     broadcast: (signed, options = {}) => broadcast(sources, signed, onSendAnswer, options),

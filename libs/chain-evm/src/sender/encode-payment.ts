@@ -17,3 +17,8 @@ export function encodePayment({ contract, to, amountBaseUnits }: PaymentIntent):
   const words = AbiCoder.defaultAbiCoder().encode(['address', 'uint256'], [to, amountBaseUnits]);
   return { to: contract as string as Address, valueWei: 0n, data: `${TRANSFER_SELECTOR}${words.slice(2)}` };
 }
+
+/** Zero coin from the wallet to itself. */
+export function cancelOf(wallet: Address): EvmCall {
+  return { to: wallet, valueWei: 0n, data: '0x' };
+}

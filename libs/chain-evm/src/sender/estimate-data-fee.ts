@@ -3,9 +3,13 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import { Interface } from 'ethers/abi';
 import { Transaction } from 'ethers/transaction';
 import type { ReaderError } from '@opentill/chain/reader-error';
+import type { ReadOptions } from '@opentill/chain/chain-reader';
+import type { UnsignedCall } from '@opentill/chain/wallet-sender';
 import type { RpcRequest } from '../rpc-call.ts';
-import type { EvmCall } from './encode-payment.ts';
-import type { FeeBounds } from './fee-bounds.ts';
+import type { EvmSource, EvmSources } from '../sources.ts';
+import { askTwoAtOnce, type QuestionToTwo } from './ask-two-at-once.ts';
+import { cancelOf, encodePayment, type EvmCall } from './encode-payment.ts';
+import { higher, type FeeBounds } from './fee-bounds.ts';
 import { isExecutionFailure } from './revert-reason.ts';
 
 /** Predeploy of every OP Stack chain (ethereum-optimism/specs, predeploys). */
@@ -15,7 +19,7 @@ const ORACLE = new Interface([
   'function getOperatorFee(uint256) view returns (uint256)',
 ]);
 /** The base chain raises its price by at most an eighth per block of 12 s: the double covers six full blocks. */
-const DATA_PRICE_ROOM = 2n;
+export const DATA_PRICE_ROOM = 2n;
 /** The fee depends on the transaction's bytes. A later nonce takes at most as many. */
 const LONG_NONCE = 0xffffff;
 
@@ -45,9 +49,14 @@ export function operatorFeeRequests({ maxGas }: DataFeeBounds): readonly RpcRequ
   return [oracleCall('getOperatorFee', 0n), oracleCall('getOperatorFee', maxGas)];
 }
 
-function oracleCall(name: string, argument: unknown): RpcRequest {
+/** `getL1Fee` takes the serialised unsigned transaction, `getOperatorFee` the gas. */
+export function oracleCall(
+  name: 'getL1Fee' | 'getOperatorFee',
+  argument: string | bigint,
+  block = 'latest',
+): RpcRequest {
   const call = { to: GAS_PRICE_ORACLE, data: ORACLE.encodeFunctionData(name, [argument]) };
-  return { method: 'eth_call', params: [call, 'latest'], mayBeRefused: true };
+  return { method: 'eth_call', params: [call, block], mayBeRefused: true };
 }
 
 /** Highest fee of a transaction with that much gas, in wei, or why it is unknown. */
@@ -64,13 +73,51 @@ export function estimateDataFee(
   return l1Fee * DATA_PRICE_ROOM + constant + ofGas;
 }
 
+/** Two sources are asked, so that one that understates the fee does not lead beyond the wallet's coin. */
+export async function readDataFees(
+  sources: EvmSources,
+  bounds: DataFeeBounds,
+  calls: readonly UnsignedCall[],
+  options: ReadOptions,
+): Promise<readonly bigint[]> {
+  const question: QuestionToTwo<readonly bigint[]> = {
+    ask: (source, own) => dataFeesOf(source, bounds, calls, own),
+    suffices: () => true,
+  };
+  const received = await askTwoAtOnce(sources, question, options);
+  return calls.map((_, place) =>
+    received.reduce((most, { answer }) => higher(most, answer[place] ?? 0n), 0n),
+  );
+}
+
+async function dataFeesOf(
+  source: EvmSource,
+  bounds: DataFeeBounds,
+  calls: readonly UnsignedCall[],
+  options: ReadOptions,
+): Promise<readonly bigint[]> {
+  const encoded = calls.map(({ wallet, intent }) =>
+    intent === null ? cancelOf(wallet) : encodePayment(intent),
+  );
+  const answers = await source.batch(
+    [...encoded.map((call) => dataFeeRequest(call, bounds)), ...operatorFeeRequests(bounds)],
+    options,
+  );
+  const operatorFees = answers.slice(calls.length);
+  return calls.map(({ gasLimit }, place) => {
+    const fee = estimateDataFee({ l1Fee: answers[place], operatorFees }, gasLimit, bounds);
+    if (typeof fee === 'bigint') return fee;
+    throw fee;
+  });
+}
+
 /** Oracles from before the Isthmus upgrade revert: their chains have no operator fee. */
-function orZero(answer: unknown): unknown {
+export function orZero(answer: unknown): unknown {
   const isMissing = answer instanceof GatewayError && isExecutionFailure(answer as ReaderError);
   return isMissing ? `0x${'0'.repeat(64)}` : answer;
 }
 
-function wordOf(answer: unknown): bigint | ReaderError {
+export function wordOf(answer: unknown): bigint | ReaderError {
   if (answer instanceof GatewayError) return answer as ReaderError;
   if (typeof answer === 'string' && /^0x[0-9a-fA-F]{64}$/.test(answer)) return BigInt(answer);
   const why = `the gas price oracle ${GAS_PRICE_ORACLE} answers no fee: does the chain have "dataFee": "op-stack"?`;

@@ -5,7 +5,7 @@ import type { FeeTerms, PaymentIntent, SignedTransaction, StoredClaim } from '@o
 import { Signature } from 'ethers/crypto';
 import { Transaction } from 'ethers/transaction';
 import type { EvmCall } from './encode-payment.ts';
-import { encodePayment, TRANSFER_SELECTOR } from './encode-payment.ts';
+import { cancelOf, encodePayment, TRANSFER_SELECTOR } from './encode-payment.ts';
 import type { FeeBounds } from './fee-bounds.ts';
 import { isWithinBounds } from './fee-bounds.ts';
 import type { ReadTransaction } from './read-signed-transaction.ts';
@@ -57,7 +57,7 @@ export async function signNothing(
   terms: FeeTerms,
 ): Promise<SignedTransaction> {
   const asked = { chainId: deps.chainId, from: wallet, nonce, terms, intent: null };
-  return signCall(deps, asked, { to: wallet, valueWei: 0n, data: '0x' });
+  return signCall(deps, asked, cancelOf(wallet));
 }
 
 async function signCall(

@@ -55,7 +55,8 @@ async function examineEvmNetwork(network: NetworkConfig, clock: Clock): Promise<
     checkSources(network, [...findingsOf.values()].filter(isUsable).length),
     ...results.flatMap((result) => ('head' in result ? (findingsOf.get(result.label) ?? []) : [result])),
     ...(await compareEndpoints(reached, network)),
-    ...(best === undefined ? [] : [await checkBloom(best, network), await checkDataFee(best, network)]),
+    ...(best === undefined ? [] : [await checkBloom(best, network)]),
+    ...(await Promise.all(reached.map((endpoint) => checkDataFee(endpoint, network)))),
     ...(await examineTokens(reached, network)),
     await checkHeadsSocket(network),
   ];

@@ -1,6 +1,7 @@
 import { highestCost, type FeePrices } from '@opentill/chain/wallet-sender';
 import { baseUnits } from '@opentill/domain/money';
 import { hasBoundedFee, isFeeWithinBounds } from '../policy/fee-bounds.ts';
+import { withNewDataFees } from './data-fees.ts';
 import { chooseBumps, type Bump } from './next-sends.ts';
 import type { PassContext } from './pass-deps.ts';
 import type { SignedAttempt, WalletView } from './store/payout-store.ts';
@@ -30,7 +31,8 @@ export async function bumpFees(context: PassContext, view: WalletView): Promise<
   if (!mayBeDue || !maySign(context, view)) return;
   const prices = await sender.currentPrices({ signal });
   const now = { ms, databaseMs, seenHeight: view.cursor?.seen.height ?? 0, prices };
-  const { bumps, atCap } = chooseBumps(nonces, memory.sends, now, timing, sender.raise);
+  const { bumps: chosen, atCap } = chooseBumps(nonces, memory.sends, now, timing, sender.raise);
+  const bumps = await withNewDataFees(context, chosen);
   const payable = await choosePayable(context, await chooseWithin(context, bumps, nonces));
   const cappedNonce = atCap ?? (payable.includes(bumps[0] as Bump) ? undefined : bumps[0]?.nonce);
   observe.feesAtCap(key, cappedNonce?.nonce);

@@ -20,6 +20,7 @@ import { noncesToSign } from './plan-nonces.ts';
 import { sendStored } from './send-stored.ts';
 import { chooseUnpaid } from './choose-unpaid.ts';
 import { withoutForged } from './verify-stored-signatures.ts';
+import { withMissingDataFees } from './data-fees.ts';
 import { createBudget } from './wallet-budget.ts';
 import { inFlight } from './store/nonce-facts.ts';
 
@@ -100,14 +101,15 @@ async function prepare(
   if (payments.length === 0) return { ready: [], blocked: mismatched };
   const blocked = [...mismatched];
   const contracts = new Set<TokenContract | null>([null, ...payments.map(({ intent }) => intent.contract)]);
-  const [balances, answers] = await Promise.all([
+  const [balances, answers, nonces] = await Promise.all([
     sender.balances(key.wallet, [...contracts], { signal }),
     sender.prepare(
       payments.map(({ intent }) => intent),
       { signal },
     ),
+    withMissingDataFees(context, withoutForged(context.memory, view.nonces)),
   ]);
-  const budget = createBudget(balances, withoutForged(context.memory, view.nonces));
+  const budget = createBudget(balances, nonces);
   const ready = payments.flatMap(({ payout, intent }, place): Ready[] => {
     const answer = answers[place];
     if (answer === undefined) return [];

@@ -24,6 +24,8 @@ export interface AnvilOptions {
   /** The `finalized` tag is two epochs behind the head. @default 32 slots */
   readonly slotsInAnEpoch?: number;
   readonly hardfork?: string;
+  /** `optimism` also charges for data, by the prices in the storage of the predeploy L1Block. */
+  readonly network?: 'optimism' | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -88,7 +90,8 @@ function anvilArguments(options: AnvilOptions): string[] {
     host: options.host ?? '127.0.0.1',
     port: options.port,
     'chain-id': options.chainId,
-    hardfork: options.hardfork ?? 'osaka',
+    hardfork: options.hardfork ?? (options.network === 'optimism' ? 'isthmus' : 'osaka'),
+    network: options.network,
     balance: DEV_BALANCE_ETHER,
     'block-time': options.blockTimeSeconds,
     'slots-in-an-epoch': options.slotsInAnEpoch,

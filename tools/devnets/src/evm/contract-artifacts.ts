@@ -1,5 +1,7 @@
 import { Interface, type InterfaceAbi } from 'ethers';
 import fakeToken from './artifacts/FakeToken.json' with { type: 'json' };
+import gasPriceOracle from './artifacts/GasPriceOracle.json' with { type: 'json' };
+import l1Block from './artifacts/L1Block.json' with { type: 'json' };
 import tetherLike from './artifacts/TetherLike.json' with { type: 'json' };
 import transferBatch from './artifacts/TransferBatch.json' with { type: 'json' };
 import upgradedTether from './artifacts/UpgradedTether.json' with { type: 'json' };
@@ -7,6 +9,8 @@ import usdcLike from './artifacts/UsdcLike.json' with { type: 'json' };
 
 const ARTIFACTS = {
   FakeToken: fakeToken,
+  GasPriceOracle: gasPriceOracle,
+  L1Block: l1Block,
   TetherLike: tetherLike,
   TransferBatch: transferBatch,
   UpgradedTether: upgradedTether,
