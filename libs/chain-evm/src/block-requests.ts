@@ -1,3 +1,4 @@
+import type { FinalityTag } from '@opentill/contracts/network-config';
 import type { RpcRequest } from './client.ts';
 import { TRANSFER_TOPIC } from './decode.ts';
 
@@ -5,7 +6,7 @@ export function hexQuantity(value: number): string {
   return `0x${value.toString(16)}`;
 }
 
-export function blockRequest(block: number | 'latest' | 'finalized', withTransactions = false): RpcRequest {
+export function blockRequest(block: number | 'latest' | FinalityTag, withTransactions = false): RpcRequest {
   const tag = typeof block === 'number' ? hexQuantity(block) : block;
   return { method: 'eth_getBlockByNumber', params: [tag, withTransactions] };
 }

@@ -2,6 +2,7 @@ import type { BlockHeader } from '@opentill/chain/block';
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { readerError } from '@opentill/chain/reader-error';
 import type { Finalized } from '@opentill/chain-sources/read-finality';
+import type { FinalityTag } from '@opentill/contracts/network-config';
 import { blockRequest } from './block-requests.ts';
 import { decodeHeader, plainHeader } from './decode.ts';
 import type { EvmSource, EvmSources } from './sources.ts';
@@ -26,13 +27,14 @@ function notedHead(sources: EvmSources, source: EvmSource, raw: unknown): BlockH
 export async function readFinalized(
   sources: EvmSources,
   source: EvmSource,
+  tag: FinalityTag,
   options: ReadOptions,
 ): Promise<Finalized<EvmSource>> {
-  const requests = [blockRequest('finalized'), blockRequest('latest')];
+  const requests = [blockRequest(tag), blockRequest('latest')];
   const [finalized, latest] = await source.batch(requests, options);
   notedHead(sources, source, latest);
   if (finalized === null)
-    throw readerError('FINALITY_UNAVAILABLE', 'the node has no finalized block', { endpoint: source.label });
+    throw readerError('FINALITY_UNAVAILABLE', `the node has no ${tag} block`, { endpoint: source.label });
   return { ...plainHeader(decodeHeader(finalized)), source };
 }
 

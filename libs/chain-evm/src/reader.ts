@@ -83,7 +83,8 @@ export function createEvmReader(network: EvmNetwork, deps: EvmReaderDeps = {}): 
   const reading = readingOf(network, new Set(tokens.map(({ contract }) => contract)), sources, deps);
   const readFinalizedHeight = createFinalityReader<EvmSource>({
     sources,
-    readFinalized: (source, options) => readFinalized(sources, source, options),
+    readFinalized: (source, options) =>
+      readFinalized(sources, source, network.finality?.tag ?? 'finalized', options),
     hasBlock,
     staleSeconds: network.finality?.staleSeconds ?? FINALITY_STALE_SECONDS,
     aloneAfterSeconds: network.aloneAfterSeconds,

@@ -27,7 +27,14 @@ export interface RpcEndpoint {
   readonly maxBlockRange?: number;
 }
 
+export type FinalityTag = 'finalized' | 'safe';
+
 export interface FinalityConfig {
+  /**
+   * `safe`: blocks whose data are on the base chain, which may still replace them with a reorganisation of its own. Only
+   * EVM. @default finalized
+   */
+  readonly tag?: FinalityTag;
   /** Seconds without progress of the finalized height that raise an alarm. */
   readonly staleSeconds: number;
   /** Crediting also needs this depth (the head block = 1), however early a block is finalized. */
@@ -172,6 +179,14 @@ const REST_INTERVAL_MS = 30_000;
 /** The configured value, or 30 s, but at least the poll interval. Equal to it, the scanner never rests. */
 export function restIntervalMsOf(network: Pick<NetworkConfig, 'restIntervalMs' | 'pollIntervalMs'>): number {
   return Math.max(network.restIntervalMs ?? REST_INTERVAL_MS, network.pollIntervalMs);
+}
+
+/** True if blocks at the tag never change. With a number of confirmations, and with `safe`, they may. */
+export function hasFinalBlocks({
+  confirmations,
+  finality,
+}: Pick<NetworkConfig, 'confirmations' | 'finality'>): boolean {
+  return confirmations === 'finalized' && finality?.tag !== 'safe';
 }
 
 export function findToken(network: NetworkConfig, symbol: string): TokenConfig | undefined {

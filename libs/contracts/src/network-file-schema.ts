@@ -31,6 +31,7 @@ const finalitySchema = {
   additionalProperties: false,
   required: ['staleSeconds'],
   properties: {
+    tag: { enum: ['finalized', 'safe'] },
     staleSeconds: { type: 'integer', minimum: 1, maximum: 86400 },
     minDepth: { type: 'integer', minimum: 1, maximum: 10000 },
     fallbackDepth: { type: 'integer', minimum: 1, maximum: 100000 },

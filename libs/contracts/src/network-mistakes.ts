@@ -124,7 +124,9 @@ function depthMistakes(network: NetworkConfig): string[] {
   }
   if (confirmationsByAmount !== undefined)
     mistakes.push("/confirmationsByAmount is not allowed with confirmations 'finalized'");
-  const { minDepth, fallbackDepth } = finality ?? {};
+  const { tag, minDepth, fallbackDepth } = finality ?? {};
+  if (tag === 'safe' && network.family !== 'EVM')
+    mistakes.push(`/finality tag safe is not allowed for ${network.family}`);
   if (network.family === 'TRON' && fallbackDepth !== undefined)
     mistakes.push('/finality fallbackDepth is not allowed for TRON: only solid blocks credit');
   if (minDepth !== undefined && fallbackDepth !== undefined && fallbackDepth < minDepth)

@@ -138,6 +138,11 @@ describe('network file', () => {
       ["/networks/0 (BSC)/confirmationsByAmount is not allowed with confirmations 'finalized'"],
     ],
     [
+      'the safe tag where a chain has no such blocks',
+      [{ ...TRON, finality: { tag: 'safe', staleSeconds: 30 } }],
+      ['/networks/0 (TRON)/finality tag safe is not allowed for TRON'],
+    ],
+    [
       'a fallback depth below the minimum depth',
       [{ ...BSC, finality: { staleSeconds: 30, minDepth: 16, fallbackDepth: 15 } }],
       ['/networks/0 (BSC)/finality fallbackDepth must not be less than minDepth'],

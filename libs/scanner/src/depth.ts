@@ -16,7 +16,7 @@ export interface DepthFacts {
 /**
  * Highest block that may be verified. May be negative on a young chain.
  * - Number of confirmations: the block has that depth, counting the linked block as 1.
- * - 'finalized': at or below the finalized height and `minDepth` deep. With stale finality, `fallbackDepth` also
+ * - 'finalized': at or below the height of the tag and `minDepth` deep. With stale finality, `fallbackDepth` also
  * suffices if the network defines it; otherwise the chain waits.
  */
 export function verifiableHeight(

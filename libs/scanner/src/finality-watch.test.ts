@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readerError, type ReaderErrorCode } from '@opentill/chain/reader-error';
+import type { FinalityConfig } from '@opentill/contracts/network-config';
 import { createFinalityWatch, type FinalityWatch } from './finality-watch.ts';
 
 const KNOWN = { finalizedHeight: null, headHeight: 1_000 };
@@ -11,14 +12,14 @@ interface Watched {
   answers: number | ReaderErrorCode;
 }
 
-function watched(fallbackDepth?: number): Watched {
+function watched(setting: Partial<FinalityConfig> = {}): Watched {
   let nowMs = 0;
   const watch = createFinalityWatch({
     network: {
       chain: 'BSC',
       family: 'EVM',
       confirmations: 'finalized',
-      finality: { staleSeconds: 100, ...(fallbackDepth === undefined ? {} : { fallbackDepth }) },
+      finality: { staleSeconds: 100, ...setting },
       blockTimeMs: 450,
       headStaleSeconds: 45,
       symbols: new Map(),
@@ -48,6 +49,12 @@ function watched(fallbackDepth?: number): Watched {
 }
 
 describe('finality watch', () => {
+  it('follows a safe block down, and a final block never', async () => {
+    const known = { ...KNOWN, finalizedHeight: 12 };
+    expect(await watched().watch.look(known, {})).toBe(12);
+    expect(await watched({ tag: 'safe' }).watch.look(known, {})).toBe(10);
+  });
+
   it('counts time without finality from the first poll and restarts with each move', async () => {
     const finality = watched();
     expect(await finality.look(500)).toBe(0);
@@ -73,7 +80,7 @@ describe('finality watch', () => {
   });
 
   it('counts time while a node knows no final block, until the fallback applies', async () => {
-    const finality = watched(50);
+    const finality = watched({ fallbackDepth: 50 });
     await finality.look(0);
     finality.answers = 'FINALITY_UNAVAILABLE';
     await finality.look(60);

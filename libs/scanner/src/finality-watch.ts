@@ -1,9 +1,12 @@
+import { hasFinalBlocks } from '@opentill/contracts/network-config';
 import type { ChainReader, ReadOptions } from '@opentill/chain/chain-reader';
 import { isReaderError } from '@opentill/chain/reader-error';
 import type { Clock } from '@opentill/runtime/clock';
 import type { ScanNetwork } from './scan-network.ts';
 
 export interface FinalityView {
+  /** By the last look. It may be below a stored one, which only changes with the verified cursor. */
+  readonly height?: number | undefined;
   /** Counted only while the height was polled. */
   readonly unmovedMs: number;
   readonly isStale: boolean;
@@ -28,10 +31,11 @@ export function createFinalityWatch(deps: {
   const staleMs = (network.finality?.staleSeconds ?? Number.POSITIVE_INFINITY) * 1_000;
   const gapMsMax = Math.max(POLL_GAP_MS_MIN, POLL_GAP_POLLS * network.pollIntervalMs);
   let lastHeight = -1;
+  let named: number | undefined;
   let unmovedMs = 0;
   let answeredAtMs: number | undefined;
 
-  const view = (): FinalityView => ({ unmovedMs, isStale: unmovedMs >= staleMs });
+  const view = (): FinalityView => ({ height: named, unmovedMs, isStale: unmovedMs >= staleMs });
   const noteAnswer = (height: number): void => {
     const nowMs = clock.now().getTime();
     const sinceMs = answeredAtMs === undefined ? 0 : nowMs - answeredAtMs;
@@ -44,13 +48,14 @@ export function createFinalityWatch(deps: {
   return {
     view,
     forget(): void {
+      named = undefined;
       lastHeight = -1;
       unmovedMs = 0;
       answeredAtMs = undefined;
     },
     /**
-     * Never decreases and never exceeds the head: a node that names a higher height is wrong. Null if only depth
-     * decides. FINALITY_UNAVAILABLE only while no fallback applies.
+     * Never exceeds the head: a node that names a higher height is wrong. Decreases only for blocks that may change: the
+     * tag `safe`. Null if only depth decides. FINALITY_UNAVAILABLE only while no fallback applies.
      */
     async look(
       {
@@ -72,7 +77,8 @@ export function createFinalityWatch(deps: {
         noteAnswer(lastHeight); // an answer without a finalized block is an answer
         if (!view().isStale || network.finality?.fallbackDepth === undefined) throw error;
       }
-      return Math.max(height, finalizedHeight ?? 0);
+      named = hasFinalBlocks(network) ? Math.max(height, finalizedHeight ?? 0) : height;
+      return named;
     },
   };
 }

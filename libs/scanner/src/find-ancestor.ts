@@ -1,5 +1,6 @@
 import type { BlockHeader } from '@opentill/chain/block';
 import type { ChainReader, ReadOptions } from '@opentill/chain/chain-reader';
+import { hasFinalBlocks } from '@opentill/contracts/network-config';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { ChainState } from './chain-state.ts';
 import { reconcileBlocks } from './reconcile-blocks.ts';
@@ -21,8 +22,9 @@ export async function findAncestor(
 ): Promise<number> {
   const oldestHeight = state.blocks[0]?.height ?? 0;
   // Limited to the verified height: a stored block above it may differ from the one that became final.
-  const isTagged = network.confirmations === 'finalized';
-  const finalHeight = isTagged ? Math.min(state.finalizedHeight ?? 0, state.verifiedHeight) : 0;
+  const finalHeight = hasFinalBlocks(network)
+    ? Math.min(state.finalizedHeight ?? 0, state.verifiedHeight)
+    : 0;
   let read = contradicting;
   let stepBlocks = FIRST_STEP_BLOCKS;
   for (;;) {

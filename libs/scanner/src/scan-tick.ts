@@ -1,3 +1,4 @@
+import { hasFinalBlocks } from '@opentill/contracts/network-config';
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { isSameLease, type Lease, type LeaseKeeper } from '@opentill/db/lease';
 import { GatewayError } from '@opentill/domain/gateway-error';
@@ -155,8 +156,9 @@ async function readFirstState({ network, reader }: Scanning, options: ReadOption
       : null;
   const facts = { linkedHeight: head.height, finalizedHeight, isFinalityStale: false };
   const verifiedHeight = Math.max(0, verifiableHeight(network, facts));
-  const oldestHeight =
-    finalizedHeight === null ? Math.max(0, verifiedHeight - network.reorgWindow) : verifiedHeight;
+  const oldestHeight = hasFinalBlocks(network)
+    ? verifiedHeight
+    : Math.max(0, verifiedHeight - network.reorgWindow);
   const blocks = await reader.headers(oldestHeight, verifiedHeight, options);
   const verified = blocks.at(-1);
   if (verified !== undefined) await reader.confirmBlock(verified, options);

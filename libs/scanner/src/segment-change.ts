@@ -1,3 +1,4 @@
+import { hasFinalBlocks } from '@opentill/contracts/network-config';
 import type { BlockHeader } from '@opentill/chain/block';
 import type { RangeProof } from '@opentill/chain/epoch-committee';
 import { blockAt, seenBlock, verifiedBlock, type ChainState, type HeadBlock } from './chain-state.ts';
@@ -19,7 +20,7 @@ export interface ScanGoal {
 
 /** Recorded transfers that the verified blocks lack are orphaned; unrecorded ones are added. */
 export function changeOf(
-  network: Pick<ScanNetwork, 'confirmations'>,
+  network: Pick<ScanNetwork, 'confirmations' | 'finality'>,
   state: ChainState,
   goal: ScanGoal,
   reads: readonly SegmentRead[],
@@ -56,14 +57,15 @@ export function changeOf(
 }
 
 function finalizedAfter(
-  { confirmations }: Pick<ScanNetwork, 'confirmations'>,
+  network: Pick<ScanNetwork, 'confirmations' | 'finality'>,
   state: ChainState,
   goal: ScanGoal,
   seenAfter: number,
 ): number | null {
-  if (confirmations !== 'finalized') return null;
+  if (network.confirmations !== 'finalized') return null;
   if (goal.finalizedHeight === null) return state.finalizedHeight;
-  return Math.max(state.finalizedHeight ?? 0, Math.min(goal.finalizedHeight, seenAfter));
+  const least = hasFinalBlocks(network) ? (state.finalizedHeight ?? 0) : 0;
+  return Math.max(least, Math.min(goal.finalizedHeight, seenAfter));
 }
 
 /**

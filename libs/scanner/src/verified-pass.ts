@@ -39,11 +39,10 @@ export function createVerifiedPass(scanning: Scanning, catchingUp: CatchingUp) {
     const named = await finalityAt(state, head, options);
     const finalizedHeight =
       named.finalizedHeight === null ? null : Math.min(named.finalizedHeight, seenHeight);
-    const { isFinalityStale } = named;
-    const target = verifiedTarget({ ...state, finalizedHeight }, network, isFinalityStale);
+    const target = verifiedTarget({ ...state, finalizedHeight }, network, named.isFinalityStale);
     if (target === verifiedHeight) return undefined;
     const confirmed = await highestConfirmed(target, state, { finalizedHeight }, options);
-    return { head, seenHeight, verifiedHeight: confirmed, finalizedHeight, isFinalityStale };
+    return { ...named, head, seenHeight, verifiedHeight: confirmed, finalizedHeight };
   }
 
   return {
@@ -83,7 +82,8 @@ export function createVerifiedPass(scanning: Scanning, catchingUp: CatchingUp) {
     },
     /** A block is deep enough to verify; 'later' during back-off, and after a failure, which may hide such a block. */
     hasMore(state: ChainState): boolean | 'later' {
-      const isMore = verifiedTarget(state, network, finality.view().isStale) > state.verifiedHeight;
+      const { isStale, height: finalizedHeight = state.finalizedHeight } = finality.view();
+      const isMore = verifiedTarget({ ...state, finalizedHeight }, network, isStale) > state.verifiedHeight;
       return (isMore && verifying.isDue()) || ((isMore || verifying.isFailing()) && 'later');
     },
     forget: finality.forget,

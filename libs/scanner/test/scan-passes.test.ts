@@ -576,6 +576,42 @@ describe('reorganisation', () => {
     expect(await storedCursor(admin.kysely)).toEqual(before);
   });
 
+  it('takes verified payments back when the base chain replaces safe blocks', async () => {
+    node.finalize(18);
+    const finality = { tag: 'safe', staleSeconds: 60 } as const;
+    const network = { ...MOCK_NETWORK, confirmations: 'finalized', finality } as const;
+    const scan = await openScan({ db: scanner.kysely, reader: node.reader, network });
+    await scan.settle();
+    const tx = aTx({ to: ALICE, amount: 5n });
+    node.mine(tx);
+    mineEmpty(2);
+    node.finalize(22);
+    await scan.settle();
+    expect(await states()).toEqual([`${tx.hash} 21 VERIFIED`]);
+    node.reorg(3, [], [], [], []);
+    node.finalize(19);
+    await scan.settle();
+    expect(await states()).toEqual([`${tx.hash} 21 ORPHANED`]);
+    expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 24, verified: 20 });
+  });
+
+  it('verifies no block above a safe block that moved down', async () => {
+    node.finalize(10);
+    const finality = { tag: 'safe', staleSeconds: 60 } as const;
+    const network = { ...MOCK_NETWORK, maxBlockRange: 4, confirmations: 'finalized', finality } as const;
+    const scan = await openScan({ db: scanner.kysely, reader: node.reader, network });
+    await scan.settle();
+    node.finalize(18);
+    await scan.tick();
+    expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 20, verified: 14 });
+    node.finalize(12); // blocks above are not replaced yet
+    await scan.settle();
+    expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 20, verified: 14 });
+    node.finalize(15);
+    await scan.settle();
+    expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 20, verified: 15 });
+  });
+
   it('stops the verified pass at a reorganisation between the passes', async () => {
     const scan = await open();
     const tx = aTx({ to: ALICE, amount: 1n });

@@ -15,7 +15,7 @@ export function addChainSetup(chain: Command, add: AddCommand): void {
     needed('--native <symbol>', "the chain's own coin, such as ETH: fees are booked in it"),
     option('--native-decimals <number>', undefined, '18'),
     option('--block-time-ms <number>', undefined, '2000'),
-    option('--confirmations <number>', 'a number of blocks, or finalized', 'finalized'),
+    option('--confirmations <number>', 'a number of blocks, finalized, or safe', 'finalized'),
     option('--data-fee <kind>', 'op-stack for chains of the OP Stack'),
     option('--explorer <url>', 'of a transaction, with {txid}'),
     new Option('--no-bloom', "headers' blooms do not cover their own blocks"),

@@ -87,10 +87,6 @@ function entryOf(options: AddChainOptions): NetworkConfig {
   if (preset === undefined && kind !== 'main' && kind !== 'test')
     throw usage('--kind must be main (real money) or test.');
   if (dataFee !== undefined && dataFee !== 'op-stack') throw usage('--data-fee can only be op-stack.');
-  const confirmations =
-    options.confirmations === 'finalized'
-      ? ({ confirmations: 'finalized', finality: { staleSeconds: FINALITY_STALE_SECONDS } } as const)
-      : { confirmations: integer('--confirmations', options.confirmations) };
   return {
     chain,
     family: 'EVM',
@@ -101,7 +97,7 @@ function entryOf(options: AddChainOptions): NetworkConfig {
     rpcUrls: rpcUrl,
     nativeSymbol: options.native,
     nativeDecimals: integer('--native-decimals', options.nativeDecimals),
-    ...confirmations,
+    ...depthOf(options.confirmations),
     blockTimeMs: integer('--block-time-ms', options.blockTimeMs),
     pollIntervalMs: POLL_INTERVAL_MS,
     reorgWindow: 512,
@@ -111,6 +107,13 @@ function entryOf(options: AddChainOptions): NetworkConfig {
     ...(explorer !== undefined && { explorerTxUrl: explorer }),
     tokens: options.token.map(tokenOf),
   };
+}
+
+function depthOf(typed: string): Pick<NetworkConfig, 'confirmations' | 'finality'> {
+  if (typed !== 'finalized' && typed !== 'safe') return { confirmations: integer('--confirmations', typed) };
+  const staleSeconds = FINALITY_STALE_SECONDS;
+  const finality = typed === 'safe' ? ({ tag: 'safe', staleSeconds } as const) : { staleSeconds };
+  return { confirmations: 'finalized', finality };
 }
 
 /** Clients know the presets by their names. */

@@ -1,7 +1,7 @@
 import { blockRequest } from '@opentill/chain-evm/block-requests';
 import { createEvmClient, type EvmClient, type RpcExchange } from '@opentill/chain-evm/client';
 import { decodeHeader, type EvmHeader } from '@opentill/chain-evm/decode';
-import type { RpcEndpoint } from '@opentill/contracts/network-config';
+import type { FinalityTag, RpcEndpoint } from '@opentill/contracts/network-config';
 
 const REQUEST_TIMEOUT_MS = 10_000;
 
@@ -42,7 +42,7 @@ export function openEndpoints(configs: readonly RpcEndpoint[], chainId: number):
 
 export async function readHeader(
   client: EvmClient,
-  block: number | 'latest' | 'finalized',
+  block: number | 'latest' | FinalityTag,
 ): Promise<EvmHeader> {
   const [answer] = await client.batch([blockRequest(block)]);
   return decodeHeader(answer);

@@ -39,12 +39,13 @@ function blockWithReceipts(endpoint: ReachedEndpoint, headers: readonly EvmHeade
 }
 
 async function checkFinality(endpoint: ReachedEndpoint, network: NetworkConfig): Promise<Finding> {
-  const found = { subject: endpoint.label, check: 'finalized' };
+  const tag = network.finality?.tag ?? 'finalized';
+  const found = { subject: endpoint.label, check: tag };
   const isNeeded = network.confirmations === 'finalized';
   try {
-    const { height, timeSeconds } = await readHeader(endpoint.client, 'finalized');
+    const { height, timeSeconds } = await readHeader(endpoint.client, tag);
     const behind = `${endpoint.head.height - height} blocks and ${endpoint.head.timeSeconds - timeSeconds} s`;
-    const detail = `Block ${height} is final, ${behind} behind the head.`;
+    const detail = `Block ${height} is ${tag === 'safe' ? 'safe' : 'final'}, ${behind} behind the head.`;
     const staleSeconds = isNeeded ? network.finality?.staleSeconds : undefined;
     if (staleSeconds === undefined || endpoint.head.timeSeconds - timeSeconds <= staleSeconds)
       return ok(found, detail);
