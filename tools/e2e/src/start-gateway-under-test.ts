@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { rpcEndpointsOf, type NetworkConfig } from '@opentill/contracts/network-config';
 import { openDatabase, type Database } from '@opentill/db/database';
 import { findFreePort } from '@opentill/test-servers/free-port';
 import { findFreePorts } from '@opentill/local/find-free-ports';
@@ -26,6 +27,7 @@ export interface GatewayUnderTest {
   readonly gateway: Gateway;
   readonly merchant: MerchantClient;
   readonly receiver: CallbackReceiver;
+  /** The EVM devnets, or the EVM networks of `ownNodes`. */
   readonly chains: Readonly<Record<EvmDevnetChain, ChainUnderTest>>;
   readonly tron: TronUnderTest | undefined;
   readonly sui: SuiUnderTest | undefined;
@@ -68,6 +70,12 @@ export async function startGatewayUnderTest(
   }
 }
 
+function chainUnderTest(network: NetworkConfig): ChainUnderTest {
+  const [endpoint] = rpcEndpointsOf(network);
+  if (endpoint === undefined) throw new Error(`${network.chain} has no endpoint`);
+  return createChainUnderTest({ network, node: { rpcUrl: endpoint.url } });
+}
+
 function createGatewayUnderTest(parts: {
   readonly gateway: Gateway;
   readonly token: string;
@@ -82,16 +90,11 @@ function createGatewayUnderTest(parts: {
     poolMax: 4,
     connectTimeoutMs: WAIT_MS,
   });
-  const chains = Object.fromEntries(
-    gateway.chains.map((running) => [running.network.chain, createChainUnderTest(running)]),
-  ) as Record<EvmDevnetChain, ChainUnderTest>;
+  const evm = gateway.networks.filter(({ family }) => family === 'EVM').map(chainUnderTest);
+  const chains = Object.fromEntries(evm.map((chain) => [chain.chain, chain])) as GatewayUnderTest['chains'];
   const tron = gateway.tron === undefined ? undefined : createTronUnderTest(gateway.tron);
   const sui = gateway.sui === undefined ? undefined : createSuiUnderTest(gateway.sui);
-  const booked = [
-    ...Object.values(chains),
-    ...(tron === undefined ? [] : [tron]),
-    ...(sui === undefined ? [] : [sui]),
-  ];
+  const booked = [...evm, ...(tron === undefined ? [] : [tron]), ...(sui === undefined ? [] : [sui])];
   let orders = 0;
   return {
     gateway,
