@@ -121,6 +121,24 @@ describe('separate chain', () => {
     expect(head - verified).toBe(4);
   });
 
+  it('credits safe blocks, and takes a payment back when they are replaced', async () => {
+    const finality = { tag: 'safe', staleSeconds: 60 } as const;
+    const network = { confirmations: 'finalized', finality } as const;
+    const other = await createScannerWorld({ slotsInAnEpoch: 2, network });
+    worlds.push(other);
+    const { failures } = await other.startReplica();
+    await other.caughtUp();
+    await other.pay(await other.newDepositAddress(), 7n);
+    await other.mine(3);
+    await waitUntil('it is safe', async () => (await other.recorded('VERIFIED')).length === 1);
+    await other.caughtUp(); // the verified pass may be ahead of the seen pass
+    const { head, verified } = await other.cursor();
+    expect(head - verified).toBe(2);
+    await reorg({ rpcUrl: other.anvil.rpcUrl, depth: 4 });
+    await waitUntil('it is taken back', async () => (await other.recorded('ORPHANED')).length === 1);
+    expect(failures).toEqual([]);
+  });
+
   it('records a chain correctly through a Byzantine node without skipping a block', async () => {
     const other = await createScannerWorld();
     worlds.push(other);
