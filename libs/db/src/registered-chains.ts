@@ -94,7 +94,7 @@ function mistakeOf(network: ChainIdentity, rows: readonly RegisteredChain[]): st
   ].filter((difference) => difference !== '');
   return differences.length === 0
     ? undefined
-    : `${chain} is ${differences.join(' and ')} in this database. A chain keeps its identity: give another chain another name`;
+    : `${chain} is ${differences.join(' and ')} in this database. A chain keeps its identity: give this one another name in the networks file and run opentill setup. The name ${chain} stays unused if it was mistyped`;
 }
 
 /** Chains with open orders, payouts or transactions. */

@@ -1,9 +1,8 @@
 import { Argument, Option, type Command } from 'commander';
-import { needed, option, REASON, repeated, type AddCommand } from './add-command.ts';
+import { needed, option, repeated, type AddCommand } from './add-command.ts';
 import { addChain } from './commands/add-chain.ts';
-import { removeChain } from './commands/unregister-chain.ts';
 
-export function addChainSetup(chain: Command, add: AddCommand): void {
+export function addChainAdd(chain: Command, add: AddCommand): void {
   const parts = [
     new Argument('<networks-file>'),
     needed('--chain <chain>', 'its name in the API, such as ACME_L2'),
@@ -21,6 +20,4 @@ export function addChainSetup(chain: Command, add: AddCommand): void {
     new Option('--no-bloom', "headers' blooms do not cover their own blocks"),
   ];
   add(chain, 'add', 'check an EVM chain at its endpoints and add it to the networks file', parts, addChain);
-  const unregister = 'remove a mistyped chain that no row refers to, through DATABASE_ADMIN_URL; audited';
-  add(chain, 'unregister <chain>', unregister, [REASON], removeChain);
 }

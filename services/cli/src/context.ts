@@ -24,8 +24,6 @@ export type CliErrorCode =
   | 'CHAIN_NOT_AT_REST'
   /** Coin for fees was booked between measurement and booking. Measure again. */
   | 'GAS_BOOKED_MEANWHILE'
-  /** Rows refer to the chain, or a scanner follows it. */
-  | 'CHAIN_IN_USE'
   /** No scanner answered in time. The request stays queued. */
   | 'NO_ANSWER_YET';
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { ALL, CHAIN, needed, option, REASON, type AddCommand } from './add-command.ts';
-import { addChainSetup } from './chain-commands.ts';
+import { addChainAdd } from './chain-commands.ts';
 import {
   createOperator,
   listOperators,
@@ -114,7 +114,7 @@ function addStops(program: Command, add: AddCommand): void {
   add(incident, 'close <incidentId>', '', [REASON], closeIncident);
 
   const chain = program.command('chain').description('networks and their scanners');
-  addChainSetup(chain, add);
+  addChainAdd(chain, add);
   add(chain, 'list', 'how far each is read, and by which scanner', [], listChains);
   add(chain, 'pause <chain>', 'stop reading a chain', [REASON], pauseChain);
   add(chain, 'resume <chain>', '', [REASON], resumeChain);

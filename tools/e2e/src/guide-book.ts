@@ -173,9 +173,8 @@ export const NOT_RUN: readonly NotRun[] = [
   ...WEB_SERVERS,
   ...notRun(
     'deploy/networks/README.md',
-    'need a chain of their own: add-chain.test.ts and unregister-chain.test.ts of services/cli run them',
+    'needs a chain of its own: add-chain.test.ts of services/cli runs it at a devnet',
     'opentill chain add',
-    'opentill chain unregister',
   ),
   ...notRun(
     'tools/devnets/README.md',
