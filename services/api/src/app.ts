@@ -25,6 +25,7 @@ import { buildRouter, type RouterDeps } from './routes/build-router.ts';
 import { streamed } from './routes/order-events.ts';
 import { createApiServer } from './server.ts';
 import { createStore } from './store/create-store.ts';
+import { createRegistrationWatch } from './watch-registrations.ts';
 
 export interface ApiDeps {
   /** Uses the role opentill_api. Stays open when the app stops. */
@@ -77,6 +78,7 @@ export interface Api {
 }
 
 const MERCHANTS_READ_EVERY_MS = 3_000;
+const REGISTRATIONS_READ_EVERY_MS = 10_000;
 const HOUSEKEEPING_EVERY_MS = 60_000;
 /** With the drain below runService's 10 s. */
 const STOP_GRACE_MS = 6_000;
@@ -92,24 +94,21 @@ export function createApp(deps: ApiDeps): Api {
   const server = createApiServer(router, observe);
   let loops: readonly Loop[] = [];
 
-  /** A chain with another identity takes no orders. @throws GatewayError CHAIN_NOT_REGISTERED if none is usable */
-  async function readAtStart(): Promise<void> {
-    const mistakes = await store.findUnregistered();
-    for (const [chain, error] of mistakes) observe.chainLeftOut(chain, error);
-    const [mistake] = mistakes.values();
-    if (mistake !== undefined && parts.assets.enabledChains.every((chain) => mistakes.has(chain)))
-      throw mistake;
-    await merchants.refresh();
-  }
-
   return {
     checks: apiChecks(readiness),
     async start() {
-      await readAtStart().catch((error: unknown) => {
+      await merchants.refresh().catch((error: unknown) => {
         if (!isDatabaseUnavailable(error)) throw error;
         observe.merchantsNotRead(error);
       });
       loops = [
+        startLoop({
+          name: 'registrations',
+          intervalMs: REGISTRATIONS_READ_EVERY_MS,
+          maxBackoffMs: REGISTRATIONS_READ_EVERY_MS,
+          run: createRegistrationWatch(store, observe),
+          onError: observe.registrationsNotRead,
+        }),
         startLoop({
           name: 'merchants',
           intervalMs: MERCHANTS_READ_EVERY_MS,

@@ -93,6 +93,12 @@ function lastingRefusals(logger: Logger) {
     chainLeftOut(chain: Chain, error: unknown): void {
       logger.error('chain left out', { chain, error });
     },
+    chainRegistered(chain: Chain): void {
+      logger.info('chain registered', { chain });
+    },
+    registrationsNotRead(error: unknown): void {
+      logger.warn('registered chains not read', { error });
+    },
     hotWalletUnknown(family: string, address: string): void {
       logger.error('payout rejected: hot wallet not registered, run opentill setup with PUBLIC_KEYS_FILE', {
         family,

@@ -1,21 +1,24 @@
 import { expect, it } from 'vitest';
 import type { Chain } from '@opentill/domain/chains';
-import { gatewayChecks, type ReadinessDeps } from './readiness.ts';
+import { apiChecks, gatewayChecks, type ReadinessDeps } from './readiness.ts';
 
 const REST_MS = 40_000;
 
-async function chains(ageSeconds: number, mistakes: readonly Chain[] = []) {
+function depsOf(ageSeconds: number, mistakes: readonly Chain[], enabledChains: readonly Chain[]) {
   const ages = new Map<string, number>([['ETH', ageSeconds]]);
-  const deps = {
+  return {
     store: {
       readCursorAges: () => Promise.resolve(ages),
       readChainStatuses: () => Promise.resolve([]),
       findUnregistered: () =>
         Promise.resolve(new Map(mistakes.map((chain) => [chain, { code: 'CHAIN_NOT_REGISTERED' }]))),
     },
-    assets: { enabledChains: ['ETH'] as Chain[], payoutChains: [], restIntervalMs: () => REST_MS },
-  };
-  return gatewayChecks(deps as unknown as ReadinessDeps)['chains']!();
+    assets: { enabledChains, payoutChains: [], restIntervalMs: () => REST_MS },
+  } as unknown as ReadinessDeps;
+}
+
+function chains(ageSeconds: number, mistakes: readonly Chain[] = []) {
+  return gatewayChecks(depsOf(ageSeconds, mistakes, ['ETH']))['chains']!();
 }
 
 it('is ready while a resting scanner commits once per rest', async () => {
@@ -25,4 +28,12 @@ it('is ready while a resting scanner commits once per rest', async () => {
 
 it('is not ready while the database has a chain with another identity', async () => {
   expect(await chains(1, ['ETH'])).toEqual({ ok: false, detail: 'ETH CHAIN_NOT_REGISTERED' });
+});
+
+it.each<[string, readonly Chain[], readonly Chain[], boolean]>([
+  ['without enabled chains', [], [], true],
+  ['while a single chain has another identity', ['ETH', 'BSC'], ['BSC'], true],
+  ['while all chains have another identity', ['ETH', 'BSC'], ['ETH', 'BSC'], false],
+])('reports the registration %s', async (_, enabled, mistakes, ok) => {
+  expect(await apiChecks(depsOf(1, mistakes, enabled))['registration']!()).toMatchObject({ ok });
 });

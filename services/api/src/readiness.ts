@@ -36,7 +36,8 @@ export function apiChecks(deps: ReadinessDeps): Checks {
     },
     registration: async () => {
       const mistakes = await store.findUnregistered();
-      const ok = assets.enabledChains.some((chain) => !mistakes.has(chain));
+      const { enabledChains } = assets;
+      const ok = enabledChains.length === 0 || enabledChains.some((chain) => !mistakes.has(chain));
       const detail = [...mistakes.values()].map(({ message }) => message).join('; ');
       return { ok, detail: detail === '' ? 'as in the networks file' : detail };
     },

@@ -138,17 +138,6 @@ describe('api process', () => {
     expect(code).toBe(1);
   });
 
-  it('exits with 1 when the database has none of its chains', async () => {
-    const file = join(directory, 'unregistered.json');
-    const unknown = { ...TEST_NETWORKS[0], chain: 'ACME_L2', chainId: 31_337, kind: 'test' };
-    await writeFile(file, JSON.stringify({ networks: [unknown] }));
-    const context = { fail: () => undefined, sharesProcess: true };
-    const starting = composeApi({ ...environment, NETWORKS_FILE: file }, context);
-    const error: unknown = await starting.catch((e: unknown) => e);
-    expect(error).toMatchObject({ code: 'CHAIN_NOT_REGISTERED' });
-    expect(exitCodeOf(error)).toBe(1);
-  });
-
   it.each([
     ['an invalid secrets key', { SECRETS_KEY: 'c2hvcnQ=' }],
     ['a missing networks file', { NETWORKS_FILE: '/nowhere.json' }],
