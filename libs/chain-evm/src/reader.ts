@@ -87,7 +87,8 @@ export function createEvmReader(network: EvmNetwork, deps: EvmReaderDeps = {}): 
       readFinalized(sources, source, network.finality?.tag ?? 'finalized', options),
     hasBlock,
     staleSeconds: network.finality?.staleSeconds ?? FINALITY_STALE_SECONDS,
-    aloneAfterSeconds: network.aloneAfterSeconds,
+    // The other source has the block of a higher safe height too, and the chain's batches may really stall.
+    aloneAfterSeconds: network.finality?.tag === 'safe' ? 'never' : network.aloneAfterSeconds,
     nowMs: deps.nowMs ?? (() => performance.now()),
     epochSeconds: reading.epochSeconds,
     onLag: deps.onFinalityLag ?? ignore,

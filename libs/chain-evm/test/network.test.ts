@@ -165,11 +165,12 @@ describe('checkNetwork', () => {
 });
 
 describe('finalizedHeight', () => {
+  const TAGS = new Set<unknown>(['finalized', 'safe']);
   /** A null height means that the node reports none. */
   const finalizedAt =
     (height: number | { code: number; message: string } | null, ageSeconds = 0): Override =>
     async ({ method, params }, honest) => {
-      if (method !== 'eth_getBlockByNumber' || params[0] !== 'finalized') return undefined;
+      if (method !== 'eth_getBlockByNumber' || !TAGS.has(params[0])) return undefined;
       if (typeof height === 'object') return height === null ? { result: null } : { error: height };
       const block = (await honest({ method, params: [`0x${height.toString(16)}`, false] })) as Record<
         string,
@@ -250,8 +251,11 @@ describe('finalizedHeight', () => {
     expect(await reader.finalizedHeight()).toBe(to - 1);
     const strict = await readerOf(1_000, { aloneAfterSeconds: 'never' });
     await strict.finalizedHeight();
+    const safe = await readerOf(1_000, { finality: { tag: 'safe', staleSeconds: 600 } });
+    await safe.finalizedHeight();
     skewMs += 1e9;
     expect(await strict.finalizedHeight()).toBe(to - 20);
+    expect(await safe.finalizedHeight()).toBe(to - 20);
   });
 });
 

@@ -32,14 +32,17 @@ export type FinalityTag = 'finalized' | 'safe';
 export interface FinalityConfig {
   /**
    * `safe`: blocks whose data are on the base chain, which may still replace them with a reorganisation of its own. Only
-   * EVM. @default finalized
+   * EVM, and not with `payouts`. @default finalized
    */
   readonly tag?: FinalityTag;
   /** Seconds without progress of the finalized height that raise an alarm. */
   readonly staleSeconds: number;
   /** Crediting also needs this depth (the head block = 1), however early a block is finalized. */
   readonly minDepth?: number;
-  /** Once stale, a block of this depth counts as final (the head block = 1). Absent: crediting waits for progress. */
+  /**
+   * Once stale, a block of this depth counts as final (the head block = 1). Absent: crediting waits for progress. Not with
+   * `safe`.
+   */
   readonly fallbackDepth?: number;
 }
 
@@ -187,6 +190,14 @@ export function hasFinalBlocks({
   finality,
 }: Pick<NetworkConfig, 'confirmations' | 'finality'>): boolean {
   return confirmations === 'finalized' && finality?.tag !== 'safe';
+}
+
+/** Ethereum finalises within about 15 minutes, so a replaced safe block is rarely older than twice that. */
+const SAFE_REORG_MS = 30 * 60 * 1_000;
+
+/** Smallest `reorgWindow` with the tag `safe`, in blocks: a reorganisation below it would stop the scanner. */
+export function safeReorgWindow(blockTimeMs: number): number {
+  return Math.ceil(SAFE_REORG_MS / blockTimeMs);
 }
 
 export function findToken(network: NetworkConfig, symbol: string): TokenConfig | undefined {

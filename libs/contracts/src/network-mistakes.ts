@@ -5,6 +5,7 @@ import {
   arePaidByGas,
   findToken,
   rpcEndpointsOf,
+  safeReorgWindow,
   type AnyPayoutsConfig,
   type NetworkConfig,
   type PayoutsConfig,
@@ -125,12 +126,28 @@ function depthMistakes(network: NetworkConfig): string[] {
   if (confirmationsByAmount !== undefined)
     mistakes.push("/confirmationsByAmount is not allowed with confirmations 'finalized'");
   const { tag, minDepth, fallbackDepth } = finality ?? {};
-  if (tag === 'safe' && network.family !== 'EVM')
-    mistakes.push(`/finality tag safe is not allowed for ${network.family}`);
+  if (tag === 'safe') mistakes.push(...safeMistakes(network));
   if (network.family === 'TRON' && fallbackDepth !== undefined)
     mistakes.push('/finality fallbackDepth is not allowed for TRON: only solid blocks credit');
   if (minDepth !== undefined && fallbackDepth !== undefined && fallbackDepth < minDepth)
     mistakes.push('/finality fallbackDepth must not be less than minDepth');
+  return mistakes;
+}
+
+/** Blocks at the tag may be replaced, so they need room for it and prove nothing about a payout. */
+function safeMistakes(network: NetworkConfig): string[] {
+  const { family, finality, payouts, reorgWindow, blockTimeMs } = network;
+  if (family !== 'EVM') return [`/finality tag safe is not allowed for ${family}`];
+  const mistakes: string[] = [];
+  if (finality?.fallbackDepth !== undefined)
+    mistakes.push('/finality fallbackDepth is not allowed with the tag safe: only safe blocks credit');
+  if (payouts !== undefined)
+    mistakes.push(
+      "/payouts is not allowed with the finality tag safe: its blocks do not prove that a payout failed. Remove the tag, so that 'finalized' decides, or remove payouts",
+    );
+  const least = safeReorgWindow(blockTimeMs);
+  if (reorgWindow < least)
+    mistakes.push(`/reorgWindow must be at least ${least} with the finality tag safe: 30 minutes of blocks`);
   return mistakes;
 }
 

@@ -31,6 +31,20 @@ const BSC = { ...ETH, chain: 'BSC', chainId: 56, confirmations: 'finalized', blo
 
 const ACME = { ...ETH, chain: 'ACME_L2', chainId: 31_337, kind: 'test', name: 'Acme L2' };
 
+const SAFE = {
+  confirmations: 'finalized',
+  finality: { tag: 'safe', staleSeconds: 3_600 },
+  blockTimeMs: 2_000,
+  reorgWindow: 900,
+};
+const PAYOUTS = {
+  maxOpenNonces: 8,
+  minPriorityFeePerGas: '0',
+  maxPriorityFeePerGas: '1',
+  maxFeePerGas: '2',
+  bumpAfterSeconds: 60,
+};
+
 const TRON = {
   ...ETH,
   chain: 'TRON',
@@ -68,6 +82,10 @@ describe('network file', () => {
     ]);
     expect(networks[0]).toEqual(ETH);
     expect(networks[1]?.finality).toEqual({ staleSeconds: 30, minDepth: 15, fallbackDepth: 240 });
+  });
+
+  it('a chain that collects may credit safe blocks', () => {
+    expect(parse([{ ...ACME, ...SAFE }])[0]?.finality).toEqual(SAFE.finality);
   });
 
   it('an EVM chain needs no preset, and the environment names its endpoints', () => {
@@ -141,6 +159,21 @@ describe('network file', () => {
       'the safe tag where a chain has no such blocks',
       [{ ...TRON, finality: { tag: 'safe', staleSeconds: 30 } }],
       ['/networks/0 (TRON)/finality tag safe is not allowed for TRON'],
+    ],
+    [
+      'the safe tag with what trusts its blocks too much',
+      [{ ...ACME, ...SAFE, finality: { ...SAFE.finality, fallbackDepth: 900 }, payouts: PAYOUTS }],
+      [
+        '/networks/0 (ACME_L2)/finality fallbackDepth is not allowed with the tag safe: only safe blocks credit',
+        "/networks/0 (ACME_L2)/payouts is not allowed with the finality tag safe: its blocks do not prove that a payout failed. Remove the tag, so that 'finalized' decides, or remove payouts",
+      ],
+    ],
+    [
+      'the safe tag with a window of less than 30 minutes',
+      [{ ...ACME, ...SAFE, reorgWindow: 899 }],
+      [
+        '/networks/0 (ACME_L2)/reorgWindow must be at least 900 with the finality tag safe: 30 minutes of blocks',
+      ],
     ],
     [
       'a fallback depth below the minimum depth',

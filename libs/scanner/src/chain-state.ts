@@ -7,7 +7,7 @@ export type HeadBlock = Pick<BlockHeader, 'height' | 'hash' | 'timeSeconds'>;
 export interface ChainState {
   /** Newest block known when the seen cursor last moved. Never below the seen block. */
   readonly head: HeadBlock;
-  /** Highest block at the network's tag among seen blocks. Only `safe` decreases. Null if confirmations are a number. */
+  /** Highest final block among seen blocks. Null where blocks may change: a number of confirmations, and `safe`. */
   readonly finalizedHeight: number | null;
   /** Never above the seen block. */
   readonly verifiedHeight: number;

@@ -156,11 +156,10 @@ async function readFirstState({ network, reader }: Scanning, options: ReadOption
       : null;
   const facts = { linkedHeight: head.height, finalizedHeight, isFinalityStale: false };
   const verifiedHeight = Math.max(0, verifiableHeight(network, facts));
-  const oldestHeight = hasFinalBlocks(network)
-    ? verifiedHeight
-    : Math.max(0, verifiedHeight - network.reorgWindow);
+  const isFinal = hasFinalBlocks(network);
+  const oldestHeight = isFinal ? verifiedHeight : Math.max(0, verifiedHeight - network.reorgWindow);
   const blocks = await reader.headers(oldestHeight, verifiedHeight, options);
   const verified = blocks.at(-1);
   if (verified !== undefined) await reader.confirmBlock(verified, options);
-  return { head, finalizedHeight, verifiedHeight, blocks };
+  return { head, finalizedHeight: isFinal ? finalizedHeight : null, verifiedHeight, blocks };
 }

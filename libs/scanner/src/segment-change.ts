@@ -56,16 +56,16 @@ export function changeOf(
   };
 }
 
+/** Null for `safe`: after a change of the tag, a stored height would pass for a final one. */
 function finalizedAfter(
   network: Pick<ScanNetwork, 'confirmations' | 'finality'>,
   state: ChainState,
   goal: ScanGoal,
   seenAfter: number,
 ): number | null {
-  if (network.confirmations !== 'finalized') return null;
+  if (!hasFinalBlocks(network)) return null;
   if (goal.finalizedHeight === null) return state.finalizedHeight;
-  const least = hasFinalBlocks(network) ? (state.finalizedHeight ?? 0) : 0;
-  return Math.max(least, Math.min(goal.finalizedHeight, seenAfter));
+  return Math.max(state.finalizedHeight ?? 0, Math.min(goal.finalizedHeight, seenAfter));
 }
 
 /**

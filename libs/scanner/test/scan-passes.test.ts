@@ -595,6 +595,28 @@ describe('reorganisation', () => {
     expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 24, verified: 20 });
   });
 
+  it('takes no safe block for a final one when the tag changes', async () => {
+    node.finalize(18);
+    const safe = { tag: 'safe', staleSeconds: 60 } as const;
+    const network = { ...MOCK_NETWORK, confirmations: 'finalized' } as const;
+    const before = await openScan({
+      db: scanner.kysely,
+      reader: node.reader,
+      network: { ...network, finality: safe },
+    });
+    await before.settle();
+    mineEmpty(2);
+    node.finalize(21);
+    await before.settle();
+    expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 22, verified: 21 });
+    await before.lease.release();
+    node.finalize(10);
+    node.reorg(5, [], [], [], [], [], []);
+    const after = await openScan({ db: scanner.kysely, reader: node.reader, network, holder: 'after' });
+    await after.settle();
+    expect(await storedCursor(admin.kysely)).toMatchObject({ seenHash: node.head().hash, verified: 17 });
+  });
+
   it('verifies no block above a safe block that moved down', async () => {
     node.finalize(10);
     const finality = { tag: 'safe', staleSeconds: 60 } as const;

@@ -57,6 +57,13 @@ it('adds a chain whose checks pass, and refuses to add it again', async () => {
   expect(await add(ACME)).toMatchObject({ code: 1, errors: expect.stringContaining('already') });
 });
 
+it('gives a chain with safe blocks a window of 30 minutes', async () => {
+  await callRpc(anvil.rpcUrl, 'anvil_mine', ['0x2']);
+  expect(await add(`${ACME} --confirmations safe --block-time-ms 3000`)).toMatchObject({ code: 0 });
+  const { networks } = JSON.parse(readFileSync(file, 'utf8')) as { networks: object[] };
+  expect(networks.at(-1)).toMatchObject({ finality: { tag: 'safe' }, reorgWindow: 600 });
+});
+
 it.each([
   ['another chain id', ACME.replace('31337', '31338'), /chain id|Chain/],
   ['other decimals', ACME.replace('USDC:6', 'USDC:18'), /decimals/],

@@ -291,6 +291,23 @@ describe('opentill doctor for a network', () => {
     });
   });
 
+  it.each([
+    ['safe', { finality: { tag: 'safe', staleSeconds: 3_600 }, reorgWindow: 1_800 }],
+    ['finalized', { dataFee: 'op-stack' }],
+  ])('fails at an endpoint that answers %s with its newest block', async (tag, changes) => {
+    const newest: ByzantineRpcOptions['override'] = async ({ method, params }, honest) =>
+      method === 'eth_getBlockByNumber' && params[0] === tag
+        ? { result: await honest({ method, params: ['latest', params[1]] }) }
+        : undefined;
+    await throughProxy({ override: newest }, async (url) => {
+      expect((await examine({ ...changes, rpcUrls: [url] })).of(tag)).toMatchObject({
+        outcome: 'fail',
+        mend: `This node answers ${tag} with its newest block: use another endpoint.`,
+      });
+      expect((await examine(changes)).of(tag)).toMatchObject({ outcome: 'ok' });
+    });
+  });
+
   it('reads no logs when only the native coin is configured', async () => {
     const limits = { displayDecimals: 2, minAmount: null, maxAmount: null };
     const tokens = [{ symbol: 'tBNB', contract: null, decimals: 18, ...limits }];

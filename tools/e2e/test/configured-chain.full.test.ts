@@ -85,7 +85,6 @@ async function addChain(networksFile: string): Promise<void> {
     native: 'ETH',
     'block-time-ms': '1000',
     'data-fee': 'op-stack',
-    confirmations: 'safe',
   };
   const given = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]);
   given.push('--token', `USDC:6:${DEV_TOKEN_ADDRESSES.USDC}`);

@@ -203,7 +203,9 @@ export const decision = object("An operator's decision about an order; the track
 export const cursor = object('Progress of reading a chain.', {
   headHeight: integer('Newest block of the nodes.'),
   headTime: moment('Time of that block.'),
-  finalizedHeight: orNull(integer('Newest block that the chain calls final.')),
+  finalizedHeight: orNull(
+    integer('Newest block that the chain calls final; null with the tag safe or a number of confirmations.'),
+  ),
   seenHeight: integer('Last block read at the head.'),
   verifiedHeight: integer('Last block read again at depth; credits rest on it.'),
   verifiedTime: moment('Time of that block; decides about expiry.'),

@@ -1,5 +1,5 @@
 import { readFile, rename, stat, writeFile } from 'node:fs/promises';
-import type { NetworkConfig, TokenConfig } from '@opentill/contracts/network-config';
+import { safeReorgWindow, type NetworkConfig, type TokenConfig } from '@opentill/contracts/network-config';
 import { networkKindOf } from '@opentill/contracts/network-kind';
 import { parseNetworkFile } from '@opentill/contracts/parse-network-file';
 import { isChain, presetOf, presetOfChainId } from '@opentill/domain/chains';
@@ -29,6 +29,8 @@ export interface AddChainOptions {
 /** `USDC:6:0x…` */
 const TOKEN = /^(?<symbol>[A-Za-z0-9.]{1,16}):(?<decimals>\d{1,2}):(?<contract>0x[0-9a-fA-F]{40})$/;
 const POLL_INTERVAL_MS = 3_000;
+/** Blocks. */
+const REORG_WINDOW = 512;
 /** An hour: rollups finalise within 30 minutes. */
 const FINALITY_STALE_SECONDS = 3_600;
 
@@ -87,6 +89,7 @@ function entryOf(options: AddChainOptions): NetworkConfig {
   if (preset === undefined && kind !== 'main' && kind !== 'test')
     throw usage('--kind must be main (real money) or test.');
   if (dataFee !== undefined && dataFee !== 'op-stack') throw usage('--data-fee can only be op-stack.');
+  const blockTimeMs = integer('--block-time-ms', options.blockTimeMs);
   return {
     chain,
     family: 'EVM',
@@ -97,10 +100,9 @@ function entryOf(options: AddChainOptions): NetworkConfig {
     rpcUrls: rpcUrl,
     nativeSymbol: options.native,
     nativeDecimals: integer('--native-decimals', options.nativeDecimals),
-    ...depthOf(options.confirmations),
-    blockTimeMs: integer('--block-time-ms', options.blockTimeMs),
+    ...depthOf(options.confirmations, blockTimeMs),
+    blockTimeMs,
     pollIntervalMs: POLL_INTERVAL_MS,
-    reorgWindow: 512,
     maxBlockRange: 100,
     bloom: options.bloom,
     ...(dataFee !== undefined && { dataFee }),
@@ -109,11 +111,20 @@ function entryOf(options: AddChainOptions): NetworkConfig {
   };
 }
 
-function depthOf(typed: string): Pick<NetworkConfig, 'confirmations' | 'finality'> {
-  if (typed !== 'finalized' && typed !== 'safe') return { confirmations: integer('--confirmations', typed) };
-  const staleSeconds = FINALITY_STALE_SECONDS;
-  const finality = typed === 'safe' ? ({ tag: 'safe', staleSeconds } as const) : { staleSeconds };
-  return { confirmations: 'finalized', finality };
+function depthOf(
+  typed: string,
+  blockTimeMs: number,
+): Pick<NetworkConfig, 'confirmations' | 'finality' | 'reorgWindow'> {
+  const reorgWindow = REORG_WINDOW;
+  const [confirmations, staleSeconds] = ['finalized', FINALITY_STALE_SECONDS] as const;
+  if (typed === 'finalized') return { confirmations, finality: { staleSeconds }, reorgWindow };
+  if (typed !== 'safe') return { confirmations: integer('--confirmations', typed), reorgWindow };
+  if (blockTimeMs === 0) throw usage('--block-time-ms must not be 0.');
+  return {
+    confirmations,
+    finality: { tag: 'safe', staleSeconds },
+    reorgWindow: Math.max(REORG_WINDOW, safeReorgWindow(blockTimeMs)),
+  };
 }
 
 /** Clients know the presets by their names. */

@@ -46,6 +46,8 @@ async function checkFinality(endpoint: ReachedEndpoint, network: NetworkConfig):
     const { height, timeSeconds } = await readHeader(endpoint.client, tag);
     const behind = `${endpoint.head.height - height} blocks and ${endpoint.head.timeSeconds - timeSeconds} s`;
     const detail = `Block ${height} is ${tag === 'safe' ? 'safe' : 'final'}, ${behind} behind the head.`;
+    if (isNeeded && isBehindHead(network) && height >= endpoint.head.height)
+      return fail(found, detail, `This node answers ${tag} with its newest block: use another endpoint.`);
     const staleSeconds = isNeeded ? network.finality?.staleSeconds : undefined;
     if (staleSeconds === undefined || endpoint.head.timeSeconds - timeSeconds <= staleSeconds)
       return ok(found, detail);
@@ -62,6 +64,11 @@ async function checkFinality(endpoint: ReachedEndpoint, network: NetworkConfig):
     if (isNeeded) return finding;
     return ok(found, 'Not offered, and not needed: a number of confirmations is configured.');
   }
+}
+
+/** Such blocks wait for the base chain. Elsewhere the newest block may be final. */
+function isBehindHead({ finality, dataFee }: NetworkConfig): boolean {
+  return finality?.tag === 'safe' || dataFee === 'op-stack';
 }
 
 async function checkBatch(
