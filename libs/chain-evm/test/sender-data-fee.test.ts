@@ -124,6 +124,21 @@ test('a cancel has the data fee of its own bytes, and other calls that of now', 
   expect(senderOf([url]).dataFees).toBeUndefined();
 });
 
+test('a data fee of 0 is known, and a refused one leaves the others known', async () => {
+  const free = await nodeThat(
+    () => word(0),
+    () => 0,
+  );
+  expect(await prepared([free], 'op-stack')).toMatchObject({ dataFeeBaseUnits: 0n });
+  let asked = 0;
+  const url = await nodeThat(
+    () => ((asked += 1) === 1 ? undefined : word(3)),
+    () => 0,
+  );
+  const call = { wallet: WALLET, intent: PAYMENT, gasLimit: 10n };
+  expect(await senderOf([url], 'op-stack').dataFees?.([call, call])).toEqual([undefined, 6n]);
+});
+
 test('prepare fails and names the setting where the oracle answers no fee', async () => {
   const url = await nodeThat(
     () => '0x',

@@ -26,7 +26,10 @@ export interface FeeTerms {
   /** Never less than `maxPriorityFeePerGas`. */
   readonly maxFeePerGas: bigint;
   readonly maxPriorityFeePerGas: bigint;
-  /** Highest estimate of what the chain charges for the data, in base units. Not part of the signed bytes. @default 0 */
+  /**
+   * Highest estimate of what the chain charges for the data, in base units. Not part of the signed bytes. Absent: unknown,
+   * or included in the gas.
+   */
   readonly dataFeeBaseUnits?: bigint;
 }
 
@@ -175,9 +178,12 @@ export interface WalletSender {
 
   /**
    * Highest estimates of what the chain charges for the data of transactions, by the newest prices, in base units.
-   * Absent where the gas includes all costs.
+   * Undefined for a call whose fee no source names. Absent where the gas includes all costs.
    */
-  readonly dataFees?: (calls: readonly UnsignedCall[], options?: ReadOptions) => Promise<readonly bigint[]>;
+  readonly dataFees?: (
+    calls: readonly UnsignedCall[],
+    options?: ReadOptions,
+  ) => Promise<readonly (bigint | undefined)[]>;
 
   /** Decodes the signed bytes and compares each field with the request: SIGNED_OTHERWISE when one differs. */
   sign(intent: PaymentIntent, nonce: number, terms: FeeTerms): Promise<SignedTransaction>;

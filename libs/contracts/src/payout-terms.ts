@@ -1,5 +1,11 @@
 import { parseAmount, type BaseUnits } from '@opentill/domain/money';
-import { areEndedByEpochs, arePaidByGas, findToken, type NetworkConfig } from './network-config.ts';
+import {
+  areEndedByEpochs,
+  arePaidByGas,
+  findToken,
+  MAX_PAYOUT_GAS,
+  type NetworkConfig,
+} from './network-config.ts';
 import { EXPIRATION_SECONDS_MAX } from './network-file-schema.ts';
 
 export interface PayoutTerms extends WalletBounds {
@@ -44,6 +50,15 @@ export function payoutTermsOf(network: NetworkConfig): PayoutTerms | undefined {
     bumpAfterMs: payouts.bumpAfterSeconds * 1_000,
     ...walletBoundsOf(network, payouts),
   };
+}
+
+/**
+ * Highest data fee of a payout, in base units of the native coin: as much as its gas may cost. 0 where the gas includes
+ * all costs.
+ */
+export function dataFeeCapOf({ dataFee, payouts }: Pick<NetworkConfig, 'dataFee' | 'payouts'>): bigint {
+  if (dataFee === undefined || payouts === undefined || !arePaidByGas(payouts)) return 0n;
+  return BigInt(payouts.maxGas ?? MAX_PAYOUT_GAS) * BigInt(payouts.maxFeePerGas);
 }
 
 /** Lead of the head (one node's word) over the verified cursor, in chain time, up to which payments are signed. */

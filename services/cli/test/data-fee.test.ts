@@ -6,6 +6,7 @@ import { DEV_TOKEN_ADDRESSES } from '@opentill/devnets/evm/start-evm-devnet';
 import type { Chain } from '@opentill/domain/chains';
 import { systemClock } from '@opentill/runtime/clock';
 import { findFreePort } from '@opentill/test-servers/free-port';
+import { createByzantineRpcProxy } from '@opentill/testkit/byzantine-rpc-proxy';
 import { evmDevnetNetwork } from '@opentill/testkit/devnet-networks';
 import { startOpStackNode, type OpStackNode } from '@opentill/testkit/op-stack-node';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
@@ -71,11 +72,24 @@ it('compares the estimate of the data fee with what a recent transaction paid', 
   });
 });
 
-it('fails at a node whose receipts lack the fee, and without the setting', async () => {
+it('fails at a node whose receipts or fees are missing, and without the setting', async () => {
   expect(await findingAt(node.anvilUrl, 'op-stack')).toMatchObject({
     outcome: 'fail',
     detail: expect.stringContaining('l1Fee'),
   });
+  const proxy = await createByzantineRpcProxy({
+    upstreamUrl: node.rpcUrl,
+    seed: 1,
+    override: async ({ method }) => (method === 'eth_getTransactionReceipt' ? { result: null } : undefined),
+  });
+  try {
+    expect(await findingAt(proxy.url, 'op-stack')).toMatchObject({
+      outcome: 'fail',
+      detail: expect.stringContaining('no receipt of 0x'),
+    });
+  } finally {
+    await proxy.close();
+  }
   expect(await findingAt(node.rpcUrl)).toMatchObject({
     outcome: 'fail',
     mend: expect.stringContaining('Set "dataFee": "op-stack"'),

@@ -1,3 +1,4 @@
+import { readerError } from '@opentill/chain/reader-error';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { Transaction, type TransactionLike } from 'ethers/transaction';
 import { blockRequest, receiptRequest } from '../block-requests.ts';
@@ -34,7 +35,7 @@ interface FoundTransaction {
 
 /**
  * Compares the oracle's answers with the receipt of a recent transaction. Undefined if the last blocks have none of type 2.
- * @throws ReaderError INCONSISTENT_ANSWER if the receipt lacks the fee
+ * @throws ReaderError INCONSISTENT_ANSWER if the receipt is missing or lacks the fee
  */
 export async function compareDataFee(
   client: EvmClient,
@@ -51,6 +52,11 @@ export async function compareDataFee(
 
 async function compare(client: EvmClient, found: FoundTransaction): Promise<DataFeeComparison> {
   const [receipt] = await client.batch([receiptRequest(found.hash)]);
+  if (receipt === null)
+    throw readerError(
+      'INCONSISTENT_ANSWER',
+      `the node has no receipt of ${found.hash}, which its block lists`,
+    );
   const charged = dataFeeOf(receipt as object, 'op-stack');
   const { gasUsed } = receipt as { readonly gasUsed: string };
   const [l1Answer, operatorAnswer] = await client.batch([

@@ -73,21 +73,30 @@ export function estimateDataFee(
   return l1Fee * DATA_PRICE_ROOM + constant + ofGas;
 }
 
-/** Two sources are asked, so that one that understates the fee does not lead beyond the wallet's coin. */
+type KnownFees = readonly (bigint | undefined)[];
+
+/**
+ * Two sources are asked, so that one that understates the fee does not lead beyond the wallet's coin. Undefined where
+ * neither names a fee: the other calls keep theirs.
+ */
 export async function readDataFees(
   sources: EvmSources,
   bounds: DataFeeBounds,
   calls: readonly UnsignedCall[],
   options: ReadOptions,
-): Promise<readonly bigint[]> {
-  const question: QuestionToTwo<readonly bigint[]> = {
+): Promise<KnownFees> {
+  const question: QuestionToTwo<KnownFees> = {
     ask: (source, own) => dataFeesOf(source, bounds, calls, own),
-    suffices: () => true,
+    suffices: (fees) => fees.every((fee) => fee !== undefined),
   };
   const received = await askTwoAtOnce(sources, question, options);
-  return calls.map((_, place) =>
-    received.reduce((most, { answer }) => higher(most, answer[place] ?? 0n), 0n),
-  );
+  return calls.map((_, place) => highest(received.map(({ answer }) => answer[place])));
+}
+
+/** Undefined if none is known. */
+export function highest(fees: KnownFees): bigint | undefined {
+  const known = fees.filter((fee) => fee !== undefined);
+  return known.length === 0 ? undefined : known.reduce(higher);
 }
 
 async function dataFeesOf(
@@ -95,7 +104,7 @@ async function dataFeesOf(
   bounds: DataFeeBounds,
   calls: readonly UnsignedCall[],
   options: ReadOptions,
-): Promise<readonly bigint[]> {
+): Promise<KnownFees> {
   const encoded = calls.map(({ wallet, intent }) =>
     intent === null ? cancelOf(wallet) : encodePayment(intent),
   );
@@ -106,8 +115,7 @@ async function dataFeesOf(
   const operatorFees = answers.slice(calls.length);
   return calls.map(({ gasLimit }, place) => {
     const fee = estimateDataFee({ l1Fee: answers[place], operatorFees }, gasLimit, bounds);
-    if (typeof fee === 'bigint') return fee;
-    throw fee;
+    return typeof fee === 'bigint' ? fee : undefined;
   });
 }
 

@@ -11,7 +11,7 @@ import type { EvmSource, EvmSources } from '../sources.ts';
 import type { QuestionToTwo } from './ask-two-at-once.ts';
 import { askTwoAtOnce } from './ask-two-at-once.ts';
 import { encodePayment } from './encode-payment.ts';
-import { dataFeeRequest, estimateDataFee, operatorFeeRequests } from './estimate-data-fee.ts';
+import { dataFeeRequest, estimateDataFee, highest, operatorFeeRequests } from './estimate-data-fee.ts';
 import type { FeeBounds } from './fee-bounds.ts';
 import { higher, isAboveCap, lower } from './fee-bounds.ts';
 import { decodeNextBaseFee, feeHistoryRequest } from './read-prices.ts';
@@ -58,9 +58,9 @@ export async function preparePayments(
 function settle(verdicts: readonly Verdict[]): Prepared {
   const ready = verdicts.filter(isReady);
   const gasLimit = ready.reduce((most, one) => higher(most, one.gasLimit), 0n);
-  const dataFeeBaseUnits = ready.reduce((most, one) => higher(most, one.dataFeeBaseUnits ?? 0n), 0n);
+  const dataFeeBaseUnits = highest(ready.map((one) => one.dataFeeBaseUnits));
   if (ready.length > 0)
-    return { kind: 'READY', gasLimit, ...(dataFeeBaseUnits > 0n && { dataFeeBaseUnits }) };
+    return { kind: 'READY', gasLimit, ...(dataFeeBaseUnits !== undefined && { dataFeeBaseUnits }) };
   const known = verdicts.find((verdict) => !(verdict instanceof GatewayError));
   if (known !== undefined && !(known instanceof GatewayError)) return known;
   const [failure] = verdicts;

@@ -1,20 +1,33 @@
+import { dataFeeCapOf } from '@opentill/contracts/payout-terms';
 import type { UnsignedCall } from '@opentill/chain/wallet-sender';
 import type { Bump } from './next-sends.ts';
 import type { PassContext } from './pass-deps.ts';
 import { inFlight, type OpenNonce, type OwnAttempt } from './store/nonce-facts.ts';
 
-type Context = Pick<PassContext, 'sender' | 'key' | 'signal'>;
+type Context = Pick<PassContext, 'sender' | 'key' | 'rules' | 'signal'>;
 
-/** Bumps with the data fee of now: the price of data may have changed since the transaction was signed. */
+/**
+ * Bumps with the data fee of now: the price of data may have changed since the transaction was signed. Without those
+ * whose fee is unknown or above the cap: the earlier transaction lands when fees fall.
+ */
 export async function withNewDataFees(context: Context, bumps: readonly Bump[]): Promise<readonly Bump[]> {
   const fees = await readFees(
     context,
     bumps.map(({ nonce, attempt }) => ({ nonce, attempt })),
   );
-  return bumps.map((bump, place) => ({ ...bump, terms: { ...bump.terms, ...feeAt(fees, place) } }));
+  if (fees === undefined) return bumps;
+  const cap = dataFeeCapOf(context.rules.network);
+  return bumps.flatMap((bump, place) => {
+    const dataFeeBaseUnits = fees[place];
+    if (dataFeeBaseUnits === undefined || dataFeeBaseUnits > cap) return [];
+    return [{ ...bump, terms: { ...bump.terms, dataFeeBaseUnits } }];
+  });
 }
 
-/** Estimates the data fee of transactions in flight that have none stored: a restore attached them. */
+/**
+ * Estimates the data fee of transactions in flight that have none stored: a restore attached them, or no source named
+ * it. Where none names it now, the cap counts.
+ */
 export async function withMissingDataFees(
   context: Context,
   nonces: readonly OpenNonce[],
@@ -25,20 +38,23 @@ export async function withMissingDataFees(
   });
   const fees = await readFees(context, missing);
   if (fees === undefined) return nonces;
-  const found = new Map(missing.map(({ attempt }, place) => [attempt, feeAt(fees, place)]));
+  const cap = dataFeeCapOf(context.rules.network);
+  const found = new Map(missing.map(({ attempt }, place) => [attempt, fees[place] ?? cap]));
   return nonces.map((nonce) => ({
     ...nonce,
-    attempts: nonce.attempts.map((attempt) => ({
-      ...attempt,
-      terms: { ...attempt.terms, ...found.get(attempt) },
-    })),
+    attempts: nonce.attempts.map((attempt) => {
+      const dataFeeBaseUnits = found.get(attempt);
+      return dataFeeBaseUnits === undefined
+        ? attempt
+        : { ...attempt, terms: { ...attempt.terms, dataFeeBaseUnits } };
+    }),
   }));
 }
 
 async function readFees(
   { sender, key, signal }: Context,
   transactions: readonly { readonly nonce: OpenNonce; readonly attempt: OwnAttempt }[],
-): Promise<readonly bigint[] | undefined> {
+): Promise<readonly (bigint | undefined)[] | undefined> {
   if (sender.dataFees === undefined || transactions.length === 0) return undefined;
   const calls = transactions.map(({ nonce, attempt }): UnsignedCall => {
     const { contract, to, amountBaseUnits, terms } = attempt;
@@ -46,9 +62,4 @@ async function readFees(
     return { wallet: key.wallet, intent, gasLimit: terms.gasLimit };
   });
   return sender.dataFees(calls, { signal });
-}
-
-function feeAt(fees: readonly bigint[] | undefined, place: number): { dataFeeBaseUnits?: bigint } {
-  const fee = fees?.[place];
-  return fee === undefined ? {} : { dataFeeBaseUnits: fee };
 }

@@ -13,7 +13,8 @@ import { inFlight, type OpenNonce } from './store/nonce-facts.ts';
 /**
  * Replaces late transactions by ones of the same nonce with a higher fee. Any of them may still land.
  *
- * Signs no replacement while the wallet is halted, beyond the wallet's coin, or above a sweep's cost bound. It also
+ * Signs no replacement while the wallet is halted, beyond the wallet's coin, or above a sweep's cost bound or the cap of
+ * the data fee. It also
  * needs stored bytes that our key signed for exactly this payment, so rows that a third party inserted are skipped.
  */
 export async function bumpFees(context: PassContext, view: WalletView): Promise<void> {
@@ -34,7 +35,8 @@ export async function bumpFees(context: PassContext, view: WalletView): Promise<
   const { bumps: chosen, atCap } = chooseBumps(nonces, memory.sends, now, timing, sender.raise);
   const bumps = await withNewDataFees(context, chosen);
   const payable = await choosePayable(context, await chooseWithin(context, bumps, nonces));
-  const cappedNonce = atCap ?? (payable.includes(bumps[0] as Bump) ? undefined : bumps[0]?.nonce);
+  const first = chosen[0]?.nonce;
+  const cappedNonce = atCap ?? (payable.some(({ nonce }) => nonce === first) ? undefined : first);
   observe.feesAtCap(key, cappedNonce?.nonce);
   // The rows may have changed since they were verified.
   const verified = await verifyAttempts(context, payable);

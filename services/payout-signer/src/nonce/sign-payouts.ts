@@ -1,3 +1,4 @@
+import { dataFeeCapOf } from '@opentill/contracts/payout-terms';
 import type { TokenContract } from '@opentill/chain/transfer';
 import { highestCost, type FeePrices, type FeeTerms } from '@opentill/chain/wallet-sender';
 import {
@@ -110,14 +111,17 @@ async function prepare(
     withMissingDataFees(context, withoutForged(context.memory, view.nonces)),
   ]);
   const budget = createBudget(balances, nonces);
+  const dataFeeCap = dataFeeCapOf(rules.network);
   const ready = payments.flatMap(({ payout, intent }, place): Ready[] => {
     const answer = answers[place];
     if (answer === undefined) return [];
     // Missing money also makes the trial fail. It is the clearer obstacle, so it takes precedence.
     const { kind, ...needs } = answer.kind === 'READY' ? answer : { kind: answer.kind, gasLimit: 0n };
-    const terms = { ...prices, ...needs };
+    const terms: FeeTerms = { ...prices, ...needs };
     const fee = { workPrice: prices.maxFeePerGas, feeBaseUnits: highestCost(terms) };
-    const isWithin = isFeeWithinBounds(rules.policy.sweepsOf(key.chain)?.sweep, rules.network, payout, fee);
+    const isWithin =
+      (terms.dataFeeBaseUnits ?? 0n) <= dataFeeCap &&
+      isFeeWithinBounds(rules.policy.sweepsOf(key.chain)?.sweep, rules.network, payout, fee);
     const money = kind === 'READY' && isWithin ? budget.take(intent, terms) : budget.lacks(intent);
     const why = answer.kind === 'OBSTACLE' ? answer.obstacle : 'FEES_ABOVE_CAP';
     const obstacle = money === 'TAKEN' ? undefined : (money ?? why);

@@ -11,13 +11,15 @@ const COLD = 'cold';
 const NOW = new Date('2026-11-22T00:00:00Z');
 
 interface Given {
-  readonly kind: MovementKind;
+  /** MERCHANT: a payout that no sweep needs. */
+  readonly kind: MovementKind | 'MERCHANT';
   readonly workPrice: bigint | undefined;
   readonly units?: bigint;
   /** Fees that the stake covers, or the hot wallet's balance if it is the sponsor. */
   readonly allowance?: bigint;
   readonly isSponsoring?: true;
   readonly paidBesides?: bigint;
+  readonly dataFee?: bigint;
 }
 
 const facts = (given: Given) => {
@@ -29,15 +31,18 @@ const facts = (given: Given) => {
     symbol: 'USDT',
     contract: 'usdt',
     decimals: 6,
-    receiver: kind === 'GAS_TOP_UP' ? 'deposit' : COLD,
+    receiver: kind === 'MERCHANT' ? 'customer' : kind === 'GAS_TOP_UP' ? 'deposit' : COLD,
     amountBaseUnits: baseUnits(1_000_000n),
     wallet,
-    movement: {
-      kind,
-      depositIndex: kind === 'TO_COLD' ? null : 0,
-      plannedCostBaseUnits: 1_000n,
-      paidByOthersBaseUnits: given.paidBesides ?? 0n,
-    },
+    movement:
+      kind === 'MERCHANT'
+        ? null
+        : {
+            kind,
+            depositIndex: kind === 'TO_COLD' ? null : 0,
+            plannedCostBaseUnits: 1_000n,
+            paidByOthersBaseUnits: given.paidBesides ?? 0n,
+          },
     obstacle: null,
     approvals: [],
     isReserved: true,
@@ -103,6 +108,8 @@ function contextOf(given: Given) {
         nativeSymbol: 'ETH',
         nativeDecimals: 6,
         tokens: [{ symbol: 'USDT', contract: 'usdt', decimals: 6 }],
+        ...(given.dataFee !== undefined && { dataFee: 'op-stack' }),
+        payouts: { maxOpenNonces: 16, maxGas: 100, maxFeePerGas: '20' },
       },
       codec: { parse: (text: string) => text, isZero: () => false },
       ownWallets: ['hot'],
@@ -126,7 +133,13 @@ function contextOf(given: Given) {
         Promise.resolve({ block, amounts, count: 0, allowanceBaseUnits: allowance, scattered: new Map() }),
       prepare: () =>
         Promise.resolve([
-          { kind: 'READY', gasLimit: units, feeLimitBaseUnits: costBaseUnits, costBaseUnits },
+          {
+            kind: 'READY',
+            gasLimit: units,
+            feeLimitBaseUnits: costBaseUnits,
+            costBaseUnits,
+            ...(given.dataFee !== undefined && { dataFeeBaseUnits: given.dataFee }),
+          },
         ]),
       sign: () => Promise.reject(new Signed()),
     },
@@ -178,6 +191,12 @@ describe.each(['NONCES', 'TIMES'] as const)('signing on a chain of %s', (how) =>
     expect(await outcomeOf(after, how)).toEqual(['SIGNED']);
     expect(await outcomeOf({ ...after, paidBesides: 201n }, how)).toEqual(['FEES_ABOVE_CAP']);
   });
+});
+
+test('delays a payout whose data cost more than its gas may', async () => {
+  const payout = { kind: 'MERCHANT', workPrice: 20n } as const;
+  expect(await outcomeOf({ ...payout, dataFee: 2_000n }, 'NONCES')).toEqual(['SIGNED']);
+  expect(await outcomeOf({ ...payout, dataFee: 2_001n }, 'NONCES')).toEqual(['FEES_ABOVE_CAP']);
 });
 
 describe('signing of transactions that expire', () => {

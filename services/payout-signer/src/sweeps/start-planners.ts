@@ -1,6 +1,7 @@
 import type { Address } from '@opentill/chain/address-codec';
 import type { DepositSigner } from '@opentill/chain/signer-backend';
 import type { Db } from '@opentill/db/database';
+import { dataFeeCapOf } from '@opentill/contracts/payout-terms';
 import { keepLease, type LeaseKeeper } from '@opentill/db/lease';
 import type { Chain } from '@opentill/domain/chains';
 import type { Clock } from '@opentill/runtime/clock';
@@ -63,7 +64,7 @@ function planningOf(deps: PlannersDeps, paying: PayingNetwork): readonly Loop[] 
     policy: bounds,
     energyWaitMs: timing.energyWaitMs,
     gasReserveBaseUnits: terms.lowGasBaseUnits ?? 0n,
-    store: createSweepStore(db, chain, { newId, nativeSymbol }),
+    store: createSweepStore(db, chain, { newId, nativeSymbol, dataFeeCap: dataFeeCapOf(network) }),
     chain:
       paying.kind === 'NONCES'
         ? nonceSweepChain(paying.sender)

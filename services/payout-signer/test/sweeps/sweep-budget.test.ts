@@ -369,7 +369,7 @@ describe('SQL of the daily budget', () => {
       for (const { back: hours, planned, fee } of toCold)
         await aMovement(tx, { kind: 'TO_COLD', plannedCost: planned, fee, hours });
       const { rows } = await sql<{ spent: bigint; rented: bigint }>`
-        select ${spentLastDay(CHAIN, 'ETH')} as spent, ${rentedLastDay(CHAIN)} as rented`.execute(tx);
+        select ${spentLastDay(CHAIN, 'ETH', 0n)} as spent, ${rentedLastDay(CHAIN)} as rented`.execute(tx);
       answer = { spent: BigInt(rows[0]!.spent), rented: BigInt(rows[0]!.rented) };
       throw undo;
     });
@@ -405,7 +405,7 @@ describe('SQL of the daily budget', () => {
     const attempt = admin.kysely.transaction().execute(async (tx) => {
       const count = async (): Promise<void> => {
         const { rows } = await sql<{ spent: bigint }>`
-          select ${spentLastDay('SUI_TEST', 'SUI')} as spent`.execute(tx);
+          select ${spentLastDay('SUI_TEST', 'SUI', 0n)} as spent`.execute(tx);
         counted.push(BigInt(rows[0]!.spent));
       };
       for (const [txHash, chain, hours] of [
@@ -441,17 +441,18 @@ describe('SQL of the daily budget', () => {
     const counted: bigint[] = [];
     const attempt = admin.kysely.transaction().execute(async (tx) => {
       await aMovement(tx, { kind: 'TO_COLD', fee: null, hours: 30 });
-      for (const terms of [{ gasLimit: '40', maxFeePerGas: '3' }, { cost: '7', feeLimit: '9' }, {}]) {
+      const gas = { gasLimit: '40', maxFeePerGas: '3' };
+      for (const terms of [{ ...gas, dataFee: '0' }, gas, { cost: '7', feeLimit: '9' }, {}]) {
         await sql`update own_transaction set fee_terms = ${JSON.stringify(terms)}::jsonb`.execute(tx);
-        const { rows } = await sql<{ spent: bigint }>`select ${spentLastDay(CHAIN, 'ETH')} as spent`.execute(
-          tx,
-        );
+        const { rows } = await sql<{
+          spent: bigint;
+        }>`select ${spentLastDay(CHAIN, 'ETH', 1_000n)} as spent`.execute(tx);
         counted.push(BigInt(rows[0]!.spent));
       }
       throw undo;
     });
     await expect(attempt).rejects.toBe(undo);
-    expect(counted).toEqual([120n, 7n, 0n]);
+    expect(counted).toEqual([120n, 1_120n, 7n, 0n]);
   });
 
   test('counts each attempt to send to cold storage, because each may have landed', async () => {
@@ -462,9 +463,9 @@ describe('SQL of the daily budget', () => {
       await sql`insert into own_transaction (chain, tx_hash, family, wallet, purpose, order_pk, to_address, amount, raw, fee_terms, signed_at)
         select chain, tx_hash || '0', family, wallet, purpose, order_pk, to_address, amount, raw, '{"cost":"5"}', signed_at
         from own_transaction`.execute(tx);
-      const { rows } = await sql<{ spent: bigint }>`select ${spentLastDay(CHAIN, 'ETH')} as spent`.execute(
-        tx,
-      );
+      const { rows } = await sql<{
+        spent: bigint;
+      }>`select ${spentLastDay(CHAIN, 'ETH', 0n)} as spent`.execute(tx);
       expect(BigInt(rows[0]!.spent)).toBe(12n);
       throw undo;
     });

@@ -30,6 +30,8 @@ const SWEEP_SECONDS = 3_600;
 export interface SweepStoreDeps {
   readonly newId: () => string;
   readonly nativeSymbol: string;
+  /** See dataFeeCapOf. @default 0 */
+  readonly dataFeeCap?: bigint;
 }
 
 export function createSweepStore(db: Db, chain: Chain, deps: SweepStoreDeps): SweepStore {
@@ -39,7 +41,7 @@ export function createSweepStore(db: Db, chain: Chain, deps: SweepStoreDeps): Sw
       return work(tx);
     });
   return {
-    readView: (after) => readView(db, chain, deps.nativeSymbol, after),
+    readView: (after) => readView(db, chain, deps, after),
     begin: (lease, sweep) => under(lease, (tx) => begin(tx, chain, lease, deps, sweep)),
     move: (lease, movement) =>
       under(lease, async (tx) => {
@@ -91,7 +93,7 @@ export function createSweepStore(db: Db, chain: Chain, deps: SweepStoreDeps): Sw
 async function readView(
   db: Db,
   chain: Chain,
-  nativeSymbol: string,
+  { nativeSymbol, dataFeeCap = 0n }: SweepStoreDeps,
   after: DepositPosition | undefined,
 ): Promise<SweepBooks> {
   const open = await readOpen(db, chain);
@@ -104,7 +106,7 @@ async function readView(
         where a.kind = 'HOT_AVAILABLE' and a.chain = ${chain} and a.merchant_id is null) as hot,
       array(select distinct o.symbol from movement m join orders o using (order_pk)
         where m.kind = 'TO_COLD' and o.chain = ${chain} and o.status in ('INIT', 'PENDING', 'PENDING_CONFIRMATION')) as going_cold,
-      ${spentLastDay(chain, nativeSymbol)} as spent,
+      ${spentLastDay(chain, nativeSymbol, dataFeeCap)} as spent,
       (select coalesce(sum(o.amount), 0) from sweep s join movement m using (sweep_id) join orders o using (order_pk)
         join payout p using (order_pk)
         where s.chain = ${chain} and s.state = 'OPEN' and m.kind = 'GAS_TOP_UP' and p.money in ('RESERVED', 'IN_FLIGHT')) as topping_up,

@@ -7,9 +7,9 @@ import { MARGIN_PERCENT } from '@opentill/domain/fee-margin';
 
 /**
  * Open sweeps count with what they paid plus the rest of their plan with its margin; failed tries count in addition.
- * Ended ones count with their fees and rent. A top-up is no cost by itself: the rest of it pays the next sweep.
+ * Ended ones count with their fees and rent. An unknown data fee counts with its cap. A top-up is no cost by itself: the rest of it pays the next sweep.
  */
-export function spentLastDay(chain: Chain, nativeSymbol: string): RawBuilder<bigint> {
+export function spentLastDay(chain: Chain, nativeSymbol: string, dataFeeCap: bigint): RawBuilder<bigint> {
   return sql<bigint>`(
     select coalesce(sum(p.failed + case when s.state = 'OPEN' then greatest(p.kept, ${withMargin(sql`s.cost_estimate`)}) else p.kept end), 0)
     from sweep s, lateral (
@@ -30,7 +30,7 @@ export function spentLastDay(chain: Chain, nativeSymbol: string): RawBuilder<big
       select sum(a.fee) as fee from (
         select max(coalesce((t.fee_terms->>'cost')::numeric,
           (t.fee_terms->>'gasLimit')::numeric * (t.fee_terms->>'maxFeePerGas')::numeric
-            + coalesce((t.fee_terms->>'dataFee')::numeric, 0))) as fee
+            + coalesce((t.fee_terms->>'dataFee')::numeric, ${dataFeeCap}::numeric))) as fee
         from own_transaction t where t.order_pk = m.order_pk group by t.nonce, case when t.nonce is null then t.tx_hash end) a) x
     where m.kind = 'TO_COLD' and m.created_at > now() - ${MOVES_WITHIN_DAYS} * interval '1 day' and p.chain = ${chain}
       and p.money in ('RESERVED', 'IN_FLIGHT')
