@@ -8,6 +8,8 @@ import { summaryScreen, withoutPassword } from './summary.ts';
 
 /** Then the rest is killed, which leaves 2 s of npm start's 15 s to the kernel, bootstrap and npm. */
 const STOP_DEADLINE_MS = 13_000;
+/** Then it exits, even if the kernel keeps a process: the guards kill later. */
+const KILL_DEADLINE_MS = 1_500;
 const PARENT_POLL_MS = 500;
 
 /** Unix time in ms. Under `npm start` the lines continue those of bootstrap.mjs. */
@@ -28,7 +30,8 @@ function requestStop(why: string): void {
   if (stopping.signal.aborted) return;
   say(`stopping (${why})`);
   stopping.abort();
-  setTimeout(() => void killProcessGroups().finally(() => process.exit(1)), STOP_DEADLINE_MS).unref();
+  const killRest = () => void killProcessGroups(KILL_DEADLINE_MS).finally(() => process.exit(1));
+  setTimeout(killRest, STOP_DEADLINE_MS).unref();
 }
 
 let gateway: Gateway | undefined;

@@ -19,7 +19,7 @@ export interface OrderToFormat {
   readonly displayDecimals: number;
   readonly amount: bigint;
   readonly actualAmount: bigint | null;
-  /** Null: the transfer needs the finalized tag. */
+  /** Null: the transfer needs the tag finalized or safe. */
   readonly confirmationsRequired: number | null;
 }
 

@@ -169,7 +169,7 @@ export interface CheckoutOrder {
   /** Unix seconds of the block of `txid`; null without a transaction. */
   readonly transactionTime: number | null;
   readonly confirmedNum: number;
-  /** Null when the chain itself reports finality. */
+  /** Null when the chain's finalized block decides, or its safe block: then a credited payment can be taken back. */
   readonly requiredConfirmations: number | null;
   readonly returnUrl: string | null;
   readonly description: string | null;

@@ -9,6 +9,7 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import { findGroupMembers } from './group-members.ts';
 import { readLastLines } from './last-lines.ts';
 import { waitUntil } from './poll-until.ts';
+import { settleWithin } from './settle-within.ts';
 
 /*
  * A child server in its own session and process group, which leaves no process behind.
@@ -184,9 +185,15 @@ function mustBeExecutable({ command, env }: ProcessGroupOptions): void {
 /** Kills each group of this process that has members. */
 const killers = new Set<() => Promise<void>>();
 
-/** Last resort when a stop takes too long: sends SIGKILL to all groups of this process and waits for their end. */
-export async function killProcessGroups(): Promise<void> {
-  await Promise.all([...killers].map(async (kill) => kill()));
+/**
+ * Last resort when a stop takes too long: sends SIGKILL to all groups of this process, and waits for their end at most
+ * `deadlineMs`, also if one cannot be killed.
+ */
+export async function killProcessGroups(deadlineMs: number): Promise<void> {
+  await settleWithin(
+    deadlineMs,
+    [...killers].map((kill) => kill()),
+  );
 }
 
 function createGroup(options: ProcessGroupOptions, child: Leader, mark: string, guard: Guard): ProcessGroup {

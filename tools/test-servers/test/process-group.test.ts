@@ -48,7 +48,7 @@ test('kills a group at once while its stop still waits', async () => {
       fileAppears(join(directory, 'ready')),
     );
     const stopped = group.stop();
-    await killProcessGroups();
+    await killProcessGroups(3_600_000);
     await stopped;
     expect(processesOf(directory)).toEqual([]);
   });

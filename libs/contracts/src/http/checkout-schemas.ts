@@ -101,7 +101,7 @@ export const payinOrder = object('A collection as the checkout page shows it.', 
   requiredConfirmations: {
     type: ['integer', 'null'],
     minimum: 1,
-    description: 'Null: the chain’s finalized block is required.',
+    description: 'Null: the chain’s finalized block is required, or its safe block, which may be replaced.',
   },
   returnUrl: orNull({ type: 'string', format: 'uri', description: 'Return link to the shop.' }),
   description: orNull(text('Given by the merchant.')),

@@ -219,7 +219,7 @@ export const orderDetail = object('An order with all related records.', {
   order: object('The order.', {
     ...summary,
     acceptedAmount: decimalText('Minimum amount that pays the order.'),
-    confirmationsRequired: orNull(integer('null: the finalized tag is required.')),
+    confirmationsRequired: orNull(integer('null: the tag finalized or safe is required.')),
     lateGraceSeconds: integer('Seconds after expiry in which a payment is still accepted.'),
     returnUrl: orNull(text('Return link to the shop.')),
     description: orNull(text('Description given by the merchant.')),
