@@ -198,8 +198,9 @@ function chainResources({ chain, family }: NetworkConfig): readonly object[] {
     imagePullPolicy: 'IfNotPresent',
     args: ['chain'],
     env: Object.entries(environment).map(([variable, value]) => ({ name: variable, value })),
-    // Without a request a pod gets almost no processor time on a busy machine.
-    resources: { requests: { cpu: '100m', memory: '128Mi' } },
+    // Without a request a pod gets almost no processor time on a busy machine. Four of these and the pods that a rolling
+    // update adds must fit on two cores.
+    resources: { requests: { cpu: '20m', memory: '128Mi' } },
     // The Service waits for the node's start. A slow answer later does not withdraw it.
     startupProbe: {
       httpGet: { path: '/readyz', port: 3020 },
