@@ -1,5 +1,6 @@
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { abortableDelay } from './abortable-delay.ts';
+import { collectGarbage } from './collect-garbage.ts';
 import { createDebugSwitch } from './debug-switch.ts';
 import type { Logger } from './logger.ts';
 
@@ -80,7 +81,9 @@ export async function runService(options: ServiceOptions): Promise<void> {
   const starting = options.start(stopping.signal, fail);
   starting.then(
     () => {
-      if (!stopping.signal.aborted) logger.info('service started', { name });
+      if (stopping.signal.aborted) return;
+      logger.info('service started', { name });
+      collectGarbage();
     },
     (error: unknown) => {
       if (!stopping.signal.aborted) fail(error);
