@@ -85,16 +85,18 @@ function mistakeOf(network: ChainIdentity, rows: readonly RegisteredChain[]): st
   if (known === undefined)
     return `${chain} is not in the database. Run opentill setup with this networks file`;
   const kind = kindOf(network);
+  const isSameId = known.chainId === null || Number(known.chainId) === chainId;
   const differences = [
     known.family === family ? '' : `of the family ${known.family}, not ${family}`,
-    known.chainId === null || Number(known.chainId) === chainId
-      ? ''
-      : `chain id ${known.chainId}, not ${chainId}`,
+    isSameId ? '' : `chain id ${known.chainId}, not ${chainId}`,
     known.kind === null || known.kind === kind ? '' : `a ${known.kind} network, not ${kind}`,
   ].filter((difference) => difference !== '');
-  return differences.length === 0
-    ? undefined
-    : `${chain} is ${differences.join(' and ')} in this database. A chain keeps its identity: give this one another name in the networks file and run opentill setup. The name ${chain} stays unused if it was mistyped`;
+  if (differences.length === 0) return undefined;
+  // With the same chain id, another name would be refused as well.
+  const remedy = isSameId
+    ? 'Use a database of its own for a gateway of the other kind'
+    : `Give this one another name in the networks file and run opentill setup. The name ${chain} stays unused if it was mistyped`;
+  return `${chain} is ${differences.join(' and ')} in this database. A chain keeps its identity. ${remedy}`;
 }
 
 /** Chains with open orders, payouts or transactions. */

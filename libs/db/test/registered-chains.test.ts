@@ -42,9 +42,9 @@ test('the EVM scanner writes a configured chain once setup has registered it', a
 test.each([
   [
     { ...ACME, chainId: 31_338 },
-    /ACME_L2 is chain id 31337, not 31338 in this database.*give this one another name/,
+    /ACME_L2 is chain id 31337, not 31338 in this database.*Give this one another name/,
   ],
-  [{ ...ACME, kind: 'main' as const }, /ACME_L2 is a test network, not main/],
+  [{ ...ACME, kind: 'main' as const }, /ACME_L2 is a test network, not main.*Use a database of its own/],
   [{ ...ACME, chain: 'ACME' as Chain }, /chain id 31337 is ACME_L2 in this database/],
   [{ ...ETH, chain: 'MAINNET' as Chain, kind: 'main' as const }, /chain id 1 is ETH in this database/],
 ])('refuses another identity of a registered chain: %j', async (network, words) => {
