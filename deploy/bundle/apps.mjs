@@ -22,6 +22,7 @@ export const APPS = {
   'scanner-sui': service('scanner-sui'),
   'confirmation-tracker': service('confirmation-tracker'),
   'webhook-sender': service('webhook-sender'),
+  rates: service('rates'),
   'payout-signer': service('payout-signer'),
   ops: service('ops'),
   cli: service('cli', {}, { schema: 'libs/db/schema' }),

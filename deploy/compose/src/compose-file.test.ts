@@ -20,6 +20,7 @@ import { OPERATOR_CONFIG_SCHEMA, SETUP_CONFIG_SCHEMA } from '@opentill/cli/confi
 import { TRACKER_CONFIG_SCHEMA } from '@opentill/confirmation-tracker/config';
 import { OPS_CONFIG_SCHEMA } from '@opentill/ops/config';
 import { SIGNER_CONFIG_SCHEMA } from '@opentill/payout-signer/config';
+import { RATES_CONFIG_SCHEMA } from '@opentill/rates/config';
 import { SCANNER_CONFIG_SCHEMA } from '@opentill/scanner-evm/config';
 import { SCANNER_CONFIG_SCHEMA as SCANNER_SUI_CONFIG_SCHEMA } from '@opentill/scanner-sui/config';
 import { SCANNER_CONFIG_SCHEMA as SCANNER_TRON_CONFIG_SCHEMA } from '@opentill/scanner-tron/config';
@@ -71,6 +72,7 @@ const SCHEMAS: Readonly<Record<string, ConfigSchema>> = {
   'scanner-sui': SCANNER_SUI_CONFIG_SCHEMA,
   'confirmation-tracker': TRACKER_CONFIG_SCHEMA,
   'webhook-sender': WEBHOOK_SENDER_CONFIG_SCHEMA,
+  rates: RATES_CONFIG_SCHEMA,
   'payout-signer': SIGNER_CONFIG_SCHEMA,
   ops: OPS_CONFIG_SCHEMA,
   'demo-shop': SHOP_CONFIG_SCHEMA,

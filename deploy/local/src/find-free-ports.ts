@@ -15,6 +15,7 @@ export async function findFreePorts(): Promise<GatewayPorts> {
       'webhook-sender': await findFreePort(),
       'payout-signer': await findFreePort(),
       ops: await findFreePort(),
+      rates: await findFreePort(),
       'demo-shop': await findFreePort(),
     },
     chains: {

@@ -10,13 +10,17 @@ export const SERVICE_NAMES = [
   'confirmation-tracker',
   'webhook-sender',
   'payout-signer',
+  'rates',
   'ops',
   'demo-shop',
 ] as const;
 export type ServiceName = (typeof SERVICE_NAMES)[number];
 
-export type BrokerService = Exclude<ServiceName, 'demo-shop'>;
-export const BROKER_SERVICES = SERVICE_NAMES.filter((name): name is BrokerService => name !== 'demo-shop');
+export type GatewayService = Exclude<ServiceName, 'demo-shop'>;
+export type BrokerService = Exclude<GatewayService, 'rates'>;
+export const BROKER_SERVICES = SERVICE_NAMES.filter(
+  (name): name is BrokerService => name !== 'demo-shop' && name !== 'rates',
+);
 
 export const EVM_DEVNET_CHAINS = ['ETH_SEPOLIA', 'BSC_TEST'] as const;
 export type EvmDevnetChain = (typeof EVM_DEVNET_CHAINS)[number];
@@ -45,6 +49,7 @@ export const LOCAL_PORTS: GatewayPorts = {
     'webhook-sender': 3023,
     'payout-signer': 3024,
     ops: 3025,
+    rates: 3026,
     'demo-shop': 3029,
   },
   chains: { ETH_SEPOLIA: 8545, BSC_TEST: 8546, TRON_TEST: 9090, SUI_TEST: 9000 },

@@ -22,6 +22,7 @@ const source: EnvironmentSource = {
       signer: 'pw-signer',
       webhook: 'pw-webhook',
       ops: 'pw-ops',
+      rates: 'pw-rates',
     },
     brokerPasswords: {
       api: 'mq-api',
@@ -67,12 +68,13 @@ test('gives each service its own role, broker user and health port, not admin ac
   expect(holdersOf('pw-webhook')).toEqual(['webhook-sender']);
   expect(holdersOf('pw-signer')).toEqual(['payout-signer']);
   expect(holdersOf('pw-ops')).toEqual(['ops']);
+  expect(holdersOf('pw-rates')).toEqual(['rates']);
   expect(holdersOf('guest:guest')).toEqual([]);
   expect(SERVICE_ENVIRONMENTS.ops(source)['AMQP_URL']).toBe('amqp://opentill-ops:mq-ops@127.0.0.1:5672');
   for (const name of Object.keys(source.secrets.brokerPasswords))
     expect(holdersOf(source.secrets.brokerPasswords[name as 'ops'])).toEqual([name]);
   const ports = SERVICE_NAMES.map((service) => SERVICE_ENVIRONMENTS[service](source)['HEALTH_PORT']);
-  expect(ports).toEqual(['3020', '3021', '3027', '3028', '3022', '3023', '3024', '3025', '3029']);
+  expect(ports).toEqual(['3020', '3021', '3027', '3028', '3022', '3023', '3024', '3026', '3025', '3029']);
 });
 
 test('gives secrets only to the services that need them', () => {

@@ -1,6 +1,6 @@
 import { changeServerUrl } from '@opentill/contracts/server-url';
 import { roleUrl } from '@opentill/db/roles';
-import type { ServiceSchema } from '@opentill/db/service-schema';
+import type { RoleName } from '@opentill/db/service-schema';
 import { brokerUser } from '@opentill/messaging/write-broker-users';
 import type { BrokerService, GatewayPorts, MerchantSettings, ServiceName } from './gateway-options.ts';
 import type { LocalSecrets } from './state-directory.ts';
@@ -110,6 +110,15 @@ function signerEnvironment(source: EnvironmentSource): Environment {
   };
 }
 
+/** Fixed rates, so that a run needs no internet. */
+function ratesEnvironment(source: EnvironmentSource): Environment {
+  return {
+    DATABASE_URL: databaseUrl(source, 'rates'),
+    HEALTH_PORT: `${source.ports.health.rates}`,
+    MANUAL_RATES: 'USDT/USD=1,USDC/USD=1,USDT/EUR=0.92,USDC/EUR=0.92',
+  };
+}
+
 function opsEnvironment(source: EnvironmentSource): Environment {
   return {
     ...common(source, 'ops', 'ops'),
@@ -139,20 +148,21 @@ export const SERVICE_ENVIRONMENTS: Readonly<Record<ServiceName, (source: Environ
     'confirmation-tracker': trackerEnvironment,
     'webhook-sender': webhookSenderEnvironment,
     'payout-signer': signerEnvironment,
+    rates: ratesEnvironment,
     ops: opsEnvironment,
     'demo-shop': shopEnvironment,
   };
 
-function common(source: EnvironmentSource, service: BrokerService, schema: ServiceSchema): Environment {
+function common(source: EnvironmentSource, service: BrokerService, role: RoleName): Environment {
   return {
-    DATABASE_URL: databaseUrl(source, schema),
+    DATABASE_URL: databaseUrl(source, role),
     AMQP_URL: source.hasBrokerUsers ? brokerUserUrl(source, service) : source.amqpUrl,
     HEALTH_PORT: `${source.ports.health[service]}`,
   };
 }
 
-function databaseUrl(source: EnvironmentSource, schema: ServiceSchema): string {
-  return roleUrl(source.adminUrl, schema, source.secrets.rolePasswords[schema]);
+function databaseUrl(source: EnvironmentSource, role: RoleName): string {
+  return roleUrl(source.adminUrl, role, source.secrets.rolePasswords[role]);
 }
 
 function brokerUserUrl(source: EnvironmentSource, service: BrokerService): string {

@@ -4,7 +4,7 @@ import { requireFreePorts } from '@opentill/test-servers/port-owner';
 import type { FoundServer } from '@opentill/test-servers/servers';
 import { waitUntil } from '@opentill/test-servers/poll-until';
 import { roleUrl } from '@opentill/db/roles';
-import type { ServiceSchema } from '@opentill/db/service-schema';
+import type { RoleName } from '@opentill/db/service-schema';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { settleAll, rejectOnMemberEnd } from './settle-all.ts';
 import {
@@ -42,7 +42,7 @@ export interface Gateway {
   readonly services: ReadonlyMap<string, ProcessGroup>;
   environmentOf(service: ServiceName): Environment;
   readonly operatorEnvironment: Environment;
-  roleUrl(schema: ServiceSchema): string;
+  roleUrl(role: RoleName): string;
   /** Restarts a service, or starts another replica with its own name, health port and environment. */
   startService(
     service: ServiceName,
@@ -107,7 +107,7 @@ function createGateway(
     services,
     environmentOf,
     operatorEnvironment: operatorEnvironment(source),
-    roleUrl: (schema) => roleUrl(source.adminUrl, schema, source.secrets.rolePasswords[schema]),
+    roleUrl: (role) => roleUrl(source.adminUrl, role, source.secrets.rolePasswords[role]),
     startService: async (service, changes = {}) => {
       const env = { ...environmentOf(service), ...changes.env };
       const instance = changes.instance ?? service;

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { startProcessGroup, type ProcessGroup } from '@opentill/test-servers/process-group';
 import { entryPoint } from './checkout.ts';
-import type { BrokerService } from './gateway-options.ts';
+import type { GatewayService } from './gateway-options.ts';
 import type { Environment } from './service-environments.ts';
 import { PROCESS_MEMORY } from './process-memory.ts';
 import type { Gateway } from './start-gateway.ts';
@@ -18,10 +18,11 @@ const PROCESSES = {
     'scanner-sui',
     'confirmation-tracker',
     'webhook-sender',
+    'rates',
     'ops',
   ],
   signer: ['payout-signer'],
-} as const satisfies Readonly<Record<string, readonly BrokerService[]>>;
+} as const satisfies Readonly<Record<string, readonly GatewayService[]>>;
 
 export type SmallProcess = keyof typeof PROCESSES;
 
@@ -50,7 +51,7 @@ export async function startSmallProcess(
 }
 
 /** Prefixes a service's variables: `PORT` of the api becomes `API_PORT`. */
-function prefixed(gateway: Pick<Gateway, 'environmentOf'>, service: BrokerService): [string, string][] {
+function prefixed(gateway: Pick<Gateway, 'environmentOf'>, service: GatewayService): [string, string][] {
   const prefix = `${service.toUpperCase().replaceAll('-', '_')}_`;
   return Object.entries(gateway.environmentOf(service)).map(([name, value]) => [`${prefix}${name}`, value]);
 }

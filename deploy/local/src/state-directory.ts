@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, lstatSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { SERVICE_SCHEMAS, type ServiceSchema } from '@opentill/db/service-schema';
+import { SERVICE_ROLES, type RoleName } from '@opentill/db/service-schema';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { readJson } from '@opentill/domain/read-json';
 import { BROKER_SERVICES, type BrokerService } from './gateway-options.ts';
@@ -29,7 +29,7 @@ export interface LocalSecrets {
   /** Encrypts merchants' tokens: 32 bytes in base64. */
   readonly secretsKey: string;
   readonly keystorePassphrase: string;
-  readonly rolePasswords: Readonly<Record<ServiceSchema, string>>;
+  readonly rolePasswords: Readonly<Record<RoleName, string>>;
   readonly brokerPasswords: Readonly<Record<BrokerService, string>>;
   readonly approverPassphrase: string;
 }
@@ -81,7 +81,7 @@ export function readOrMakeSecrets(directory: StateDirectory): LocalSecrets {
     keystorePassphrase: randomBytes(24).toString('base64url'),
     approverPassphrase: randomBytes(24).toString('base64url'),
     ...known,
-    rolePasswords: passwordsOf<ServiceSchema>(SERVICE_SCHEMAS, known.rolePasswords),
+    rolePasswords: passwordsOf<RoleName>(SERVICE_ROLES, known.rolePasswords),
     brokerPasswords: passwordsOf<BrokerService>(BROKER_SERVICES, known.brokerPasswords),
   };
   writeFileSync(file, JSON.stringify(secrets), { mode: 0o600 });

@@ -437,6 +437,26 @@ export const ALERT_CASES: readonly AlertCase[] = [
     silent: { opentill_webhook_claims_lost_total: '1x9' },
   },
   {
+    alert: 'OpentillCoinDepegged',
+    series: { 'opentill_rates_depegged_bool{symbol="USDT"}': '0 0 1x9' },
+    at: '3m',
+    labels: { symbol: 'USDT' },
+    silent: { 'opentill_rates_depegged_bool{symbol="USDT"}': '0x12' },
+  },
+  {
+    alert: 'OpentillRateRefused',
+    series: { 'opentill_rates_offered_bool{symbol="USDT", currency="EUR"}': '1 0x12' },
+    at: '7m',
+    labels: { symbol: 'USDT', currency: 'EUR' },
+    silent: { 'opentill_rates_offered_bool{symbol="USDT", currency="EUR"}': '1 0x4 1x9' },
+  },
+  {
+    alert: 'OpentillRatesOld',
+    series: { opentill_rates_saved_age_seconds: '0 301x9' },
+    at: '2m',
+    silent: { opentill_rates_saved_age_seconds: '300x9' },
+  },
+  {
     alert: 'OpentillOutboxLag',
     series: { 'opentill_outbox_lag_seconds{service="ops"}': '0 61x9' },
     at: '2m',

@@ -62,6 +62,8 @@ export const NO_ALERT: Readonly<Record<string, readonly string[]>> = {
     'opentill_webhook_attempts_total',
   ],
   'another metric alerts on its effect': [
+    'opentill_rates_peg_distance_ratio', // a depegged coin
+    'opentill_rates_source_answers_total', // a refused rate
     'opentill_database_connections_count', // callers that wait
     'opentill_outbox_failures_total', // lag of the outbox
     'opentill_outbox_waiting_count', // lag of the outbox

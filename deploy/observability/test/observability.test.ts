@@ -129,7 +129,7 @@ test('Prometheus scrapes the health port of every service', () => {
       }),
     ),
   );
-  expect(portOf.size).toBe(8);
+  expect(portOf.size).toBe(9);
   const text = (file: string) => readFileSync(join(OBSERVABILITY, 'prometheus', file), 'utf8');
   const npmStart = [...text('npm-start.yml').matchAll(/- 127\.0\.0\.1:(\d+) # (.+)/g)];
   expect(new Map(npmStart.map(([, port, name]) => [name, Number(port)]))).toEqual(portOf);

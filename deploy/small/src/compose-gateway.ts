@@ -1,6 +1,7 @@
 import { composeApi } from '@opentill/api/compose';
 import { composeTracker } from '@opentill/confirmation-tracker/compose';
 import { composeOps } from '@opentill/ops/compose';
+import { composeRates } from '@opentill/rates/compose';
 import { readConfig } from '@opentill/runtime/config';
 import { createMetrics, joinMetrics } from '@opentill/runtime/metrics';
 import type { Compose, ComposedService } from '@opentill/runtime/run-process';
@@ -20,6 +21,7 @@ const PARTS: Readonly<Partial<Record<SmallService, Compose>>> = {
   'scanner-sui': composeScannerSui,
   'confirmation-tracker': composeTracker,
   'webhook-sender': composeWebhookSender,
+  rates: composeRates,
   ops: composeOps,
 };
 

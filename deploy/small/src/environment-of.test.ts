@@ -28,6 +28,13 @@ describe('environmentOf', () => {
     });
   });
 
+  test('gives a service without events no broker user', () => {
+    const rates = environmentOf('rates', shared);
+    expect(rates).toMatchObject({ DATABASE_PASSWORD_FILE: '/run/secrets/database_password_rates' });
+    expect(rates).toMatchObject({ AMQP_URL: shared.AMQP_URL });
+    expect(rates).not.toHaveProperty('AMQP_PASSWORD_FILE');
+  });
+
   test('gives a service its own user in lists of hosts', () => {
     const lists = {
       DATABASE_URL: 'postgres://db1:5432,db2:5432/opentill?target_session_attrs=read-write',

@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { changeServerUrl, urlPerHost } from '@opentill/contracts/server-url';
-import { serviceRole, type ServiceSchema } from '@opentill/db/service-schema';
+import { serviceRole, type RoleName } from '@opentill/db/service-schema';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { brokerUser } from '@opentill/messaging/write-broker-users';
 import type { ConfigErrorCode, Environment } from '@opentill/runtime/config';
 
 interface SmallServiceTraits {
-  readonly schema: ServiceSchema;
+  readonly role: RoleName;
   /** Variables with a file in SECRETS_DIR, in addition to the passwords. */
   readonly secrets: Readonly<Record<string, string>>;
   /** Defaults for 2 cores and 2 GB. The environment overrides them. */
@@ -15,15 +15,15 @@ interface SmallServiceTraits {
 
 const SECRETS_KEY = { SECRETS_KEY_FILE: 'secrets_key' };
 
-/** Services with smaller defaults. A connection costs Postgres several MB; these pools use at most 36 in total. */
+/** Services with smaller defaults. A connection costs Postgres several MB; these pools use at most 38 in total. */
 const SERVICES = {
-  api: { schema: 'api', secrets: SECRETS_KEY, defaults: { DATABASE_POOL_MAX: '4' } },
-  'scanner-evm': { schema: 'scanner_evm', secrets: {}, defaults: { DATABASE_POOL_MAX: '4' } },
-  'scanner-tron': { schema: 'scanner_tron', secrets: {}, defaults: { DATABASE_POOL_MAX: '4' } },
-  'scanner-sui': { schema: 'scanner_sui', secrets: {}, defaults: { DATABASE_POOL_MAX: '4' } },
-  'confirmation-tracker': { schema: 'tracker', secrets: {}, defaults: { DATABASE_POOL_MAX: '6' } },
+  api: { role: 'api', secrets: SECRETS_KEY, defaults: { DATABASE_POOL_MAX: '4' } },
+  'scanner-evm': { role: 'scanner_evm', secrets: {}, defaults: { DATABASE_POOL_MAX: '4' } },
+  'scanner-tron': { role: 'scanner_tron', secrets: {}, defaults: { DATABASE_POOL_MAX: '4' } },
+  'scanner-sui': { role: 'scanner_sui', secrets: {}, defaults: { DATABASE_POOL_MAX: '4' } },
+  'confirmation-tracker': { role: 'tracker', secrets: {}, defaults: { DATABASE_POOL_MAX: '6' } },
   'webhook-sender': {
-    schema: 'webhook',
+    role: 'webhook',
     secrets: SECRETS_KEY,
     defaults: {
       DATABASE_POOL_MAX: '4',
@@ -31,9 +31,10 @@ const SERVICES = {
       CALLBACK_CONCURRENCY_PER_ENDPOINT: '16',
     },
   },
-  ops: { schema: 'ops', secrets: SECRETS_KEY, defaults: { DATABASE_POOL_MAX: '2' } },
+  rates: { role: 'rates', secrets: {}, defaults: { DATABASE_POOL_MAX: '2' } },
+  ops: { role: 'ops', secrets: SECRETS_KEY, defaults: { DATABASE_POOL_MAX: '2' } },
   'payout-signer': {
-    schema: 'signer',
+    role: 'signer',
     secrets: { PASSPHRASE_FILE: 'keystore_passphrase' },
     defaults: { DATABASE_POOL_MAX: '4' },
   },
@@ -51,7 +52,8 @@ export type SmallService = keyof typeof SERVICES;
  * @throws GatewayError CONFIG_INVALID when a shared URL contains a user
  */
 export function environmentOf(service: SmallService, env: Environment): Environment {
-  const { schema, secrets, defaults }: SmallServiceTraits = SERVICES[service];
+  const { role, secrets, defaults }: SmallServiceTraits = SERVICES[service];
+  const user = service === 'rates' ? undefined : brokerUser(service); // it has no events
   const prefix = `${service.toUpperCase().replaceAll('-', '_')}_`;
   const given = Object.entries(env).filter(([, value]) => value !== undefined && value !== '');
   const own = Object.fromEntries(
@@ -67,8 +69,10 @@ export function environmentOf(service: SmallService, env: Environment): Environm
   const isGiven = (file: string): boolean =>
     variables[file] !== undefined || variables[file.slice(0, -'_FILE'.length)] !== undefined;
   const files = {
-    ...(isOwnUrl('DATABASE') ? {} : { DATABASE_PASSWORD_FILE: `database_password_${schema}` }),
-    ...(isOwnUrl('AMQP') ? {} : { AMQP_PASSWORD_FILE: `broker_password_${service.replaceAll('-', '_')}` }),
+    ...(isOwnUrl('DATABASE') ? {} : { DATABASE_PASSWORD_FILE: `database_password_${role}` }),
+    ...(user !== undefined && !isOwnUrl('AMQP')
+      ? { AMQP_PASSWORD_FILE: `broker_password_${service.replaceAll('-', '_')}` }
+      : {}),
     ...secrets,
   };
   const directory = variables['SECRETS_DIR'];
@@ -80,8 +84,8 @@ export function environmentOf(service: SmallService, env: Environment): Environm
         );
   return {
     ...variables,
-    ...url('DATABASE_URL', serviceRole(schema)),
-    ...url('AMQP_URL', brokerUser(service)),
+    ...url('DATABASE_URL', serviceRole(role)),
+    ...(user === undefined ? {} : url('AMQP_URL', user)),
     ...Object.fromEntries(fromDirectory),
   };
 }

@@ -7,6 +7,7 @@ import { API_CONFIG_SCHEMA } from '@opentill/api/config';
 import { TRACKER_CONFIG_SCHEMA } from '@opentill/confirmation-tracker/config';
 import { OPS_CONFIG_SCHEMA } from '@opentill/ops/config';
 import { SIGNER_CONFIG_SCHEMA } from '@opentill/payout-signer/config';
+import { RATES_CONFIG_SCHEMA } from '@opentill/rates/config';
 import { readConfig, type ConfigSchema, type Environment } from '@opentill/runtime/config';
 import { SCANNER_CONFIG_SCHEMA } from '@opentill/scanner-evm/config';
 import { SCANNER_CONFIG_SCHEMA as SCANNER_SUI_CONFIG_SCHEMA } from '@opentill/scanner-sui/config';
@@ -26,6 +27,7 @@ const IN_GATEWAY: Readonly<Partial<Record<SmallService, ConfigSchema>>> = {
   'scanner-sui': SCANNER_SUI_CONFIG_SCHEMA,
   'confirmation-tracker': TRACKER_CONFIG_SCHEMA,
   'webhook-sender': WEBHOOK_SENDER_CONFIG_SCHEMA,
+  rates: RATES_CONFIG_SCHEMA,
   ops: OPS_CONFIG_SCHEMA,
 };
 const PROCESSES: Readonly<Record<string, typeof IN_GATEWAY>> = {
@@ -138,6 +140,7 @@ describe('docker-compose.small.yml', () => {
       'scanner-sui',
       'confirmation-tracker',
       'webhook-sender',
+      'rates',
       'ops',
     ];
     for (const name of inside) expect(small[name]).toEqual({ scale: 0 });
@@ -151,11 +154,13 @@ describe('docker-compose.small.yml', () => {
       /_(RPC_URLS|SOLIDITY_URLS|WS_URL)$/.test(name),
     );
     expect(Object.keys(small['api']?.environment ?? {})).toEqual(expect.arrayContaining(endpoints));
-    const ofSender = Object.entries(base['webhook-sender']?.environment ?? {}).filter(([, value]) =>
-      `${value}`.startsWith('${'),
-    );
-    for (const [name, value] of ofSender)
-      expect([name, environment('api')[name]]).toEqual([name, environment('webhook-sender')[name] ?? value]);
+    for (const service of ['webhook-sender', 'rates']) {
+      const settings = Object.entries(base[service]?.environment ?? {}).filter(([, value]) =>
+        `${value}`.startsWith('${'),
+      );
+      for (const [name, value] of settings)
+        expect([name, environment('api')[name]]).toEqual([name, environment(service)[name] ?? value]);
+    }
   });
 
   test('uses only variables that .env.example explains', () => {

@@ -131,6 +131,7 @@ test("delivers an order's callback with both processes, which then stop cleanly"
       ['webhook-sender', 'webhook'],
       ['ops', 'ops'],
     ])),
+    RATES_DATABASE_URL: database.url('rates'),
     PORT: `${port}`,
     OPS_PORT: `${opsPort}`,
     HEALTH_PORT: `${health}`,

@@ -3,7 +3,7 @@ import type pg from 'pg';
 import { changeServerUrl } from '@opentill/contracts/server-url';
 import { translateDatabaseError } from './database-error.ts';
 import { connectToPrimary } from './find-primary.ts';
-import { SERVICE_SCHEMAS, serviceRole, type ServiceSchema } from './service-schema.ts';
+import { SERVICE_ROLES, serviceRole, type RoleName } from './service-schema.ts';
 
 const SCRAM_ITERATIONS = 4096;
 
@@ -19,15 +19,15 @@ export function scramVerifier(password: string, salt: Buffer = randomBytes(16)):
 /** Other roles keep theirs. The first migration creates the roles. */
 export async function setRolePasswords(
   adminUrl: string,
-  passwords: Readonly<Partial<Record<ServiceSchema, string>>>,
+  passwords: Readonly<Partial<Record<RoleName, string>>>,
 ): Promise<void> {
   const client = await connectToPrimary({ connectionString: adminUrl, application_name: 'opentill-setup' });
   try {
-    for (const schema of SERVICE_SCHEMAS) {
-      const password = passwords[schema];
+    for (const name of SERVICE_ROLES) {
+      const password = passwords[name];
       if (password === undefined) continue;
       const verifier = client.escapeLiteral(scramVerifier(password));
-      await client.query(`alter role ${client.escapeIdentifier(serviceRole(schema))} password ${verifier}`);
+      await client.query(`alter role ${client.escapeIdentifier(serviceRole(name))} password ${verifier}`);
     }
   } catch (error) {
     throw translateDatabaseError(error);
@@ -36,9 +36,9 @@ export async function setRolePasswords(
   }
 }
 
-export function roleUrl(adminUrl: string, schema: ServiceSchema, password?: string): string {
+export function roleUrl(adminUrl: string, name: RoleName, password?: string): string {
   return changeServerUrl(adminUrl, (url) => {
-    url.username = serviceRole(schema);
+    url.username = serviceRole(name);
     url.password = password === undefined ? '' : encodeURIComponent(password);
   });
 }
@@ -52,7 +52,7 @@ export async function configureDatabase(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ name: string; roles: readonly string[] }>(
     `select quote_ident(current_database()) as name,
       array(select quote_ident(rolname) from pg_roles where rolname = any($1)) as roles`,
-    [SERVICE_SCHEMAS.map((schema) => serviceRole(schema))],
+    [SERVICE_ROLES.map(serviceRole)],
   );
   const { name: database, roles } = rows[0] ?? { name: '', roles: [] };
   await client.query(`revoke all on database ${database} from public`);

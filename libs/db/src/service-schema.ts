@@ -10,11 +10,15 @@ export const SERVICE_SCHEMAS = [
   'ops',
 ] as const;
 
-/** Its database role is `opentill_<schema>`. */
 export type ServiceSchema = (typeof SERVICE_SCHEMAS)[number];
 
-export type ServiceRole = `opentill_${ServiceSchema}`;
+/** Database roles without their prefix. The service `rates` has no events and leases, and so no schema. */
+export const SERVICE_ROLES = [...SERVICE_SCHEMAS, 'rates'] as const;
 
-export function serviceRole(schema: ServiceSchema): ServiceRole {
-  return `opentill_${schema}`;
+export type RoleName = (typeof SERVICE_ROLES)[number];
+
+export type ServiceRole = `opentill_${RoleName}`;
+
+export function serviceRole(name: RoleName): ServiceRole {
+  return `opentill_${name}`;
 }

@@ -3,7 +3,13 @@ import { sql } from 'kysely';
 import { randomUUID } from 'node:crypto';
 import type { Database, Db } from '../src/database.ts';
 import { endSecretChange, rotateWebhookSecret } from '../src/merchants.ts';
-import { SERVICE_SCHEMAS, serviceRole, type ServiceSchema } from '../src/service-schema.ts';
+import {
+  SERVICE_ROLES,
+  SERVICE_SCHEMAS,
+  serviceRole,
+  type RoleName,
+  type ServiceSchema,
+} from '../src/service-schema.ts';
 import { PRESET_CHAINS, familyOf, type Chain } from '@opentill/domain/chains';
 import { aFate, aReservedPayout, aSignedPayout } from '@opentill/testkit/payout-scenario';
 import {
@@ -134,7 +140,7 @@ const FOREIGN: Record<string, Rights> = {
   foreign_transfer: { select: ALL, insert: ALL },
 };
 
-const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
+const EXPECTED: Record<RoleName, Record<string, Rights>> = {
   api: {
     chain_family: READ,
     merchant: {
@@ -462,8 +468,13 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
     },
     incident: { select: ALL, update: ['closed_at', 'closed_by', 'closed_reason'] },
   },
+  rates: {
+    rate: { select: ['rate_id', 'taken_at'], insert: ALL, delete: true },
+    current_rate: { select: ALL, insert: ALL, update: ['rate_id', 'refusal', 'decided_at'], delete: true },
+  },
 };
 
+/** Rights to the tables of its own schema. */
 const OWN: Record<string, Rights> = {
   outbox: { select: ALL, insert: ALL, delete: true },
   outbox_relay: { select: ALL, update: ALL }, // an update right is what a row lock takes
@@ -471,7 +482,7 @@ const OWN: Record<string, Rights> = {
   lease: { select: ALL, insert: ALL, update: ALL, delete: true }, // deletes by trigger: presences only
 };
 
-const FUNCTIONS: Record<ServiceSchema, readonly string[]> = {
+const FUNCTIONS: Record<RoleName, readonly string[]> = {
   api: [
     'create_collections',
     'create_order_row',
@@ -537,8 +548,9 @@ const FUNCTIONS: Record<ServiceSchema, readonly string[]> = {
     'roll_inbox',
     'why_epochs_unproven',
   ],
+  rates: [],
 };
-const SEQUENCES: Record<ServiceSchema, readonly string[]> = {
+const SEQUENCES: Record<RoleName, readonly string[]> = {
   api: ['deposit_index_evm', 'deposit_index_sui', 'deposit_index_tron'],
   scanner_evm: [],
   scanner_tron: [],
@@ -547,8 +559,9 @@ const SEQUENCES: Record<ServiceSchema, readonly string[]> = {
   signer: [],
   webhook: [],
   ops: [],
+  rates: [],
 };
-const USES_SCHEMAS: Record<ServiceSchema, readonly ServiceSchema[]> = {
+const USES_SCHEMAS: Record<RoleName, readonly ServiceSchema[]> = {
   api: ['api', 'ops', 'scanner_evm', 'scanner_sui', 'scanner_tron', 'signer', 'tracker', 'webhook'],
   scanner_evm: ['scanner_evm'],
   scanner_tron: ['scanner_tron'],
@@ -557,24 +570,30 @@ const USES_SCHEMAS: Record<ServiceSchema, readonly ServiceSchema[]> = {
   signer: ['signer'],
   webhook: ['webhook'],
   ops: ['api', 'ops', 'scanner_evm', 'scanner_sui', 'scanner_tron', 'signer', 'tracker', 'webhook'],
+  rates: [],
 };
 
 let testDatabase: TestDatabase;
 let admin: Database;
-const opened = new Map<ServiceSchema, Database>();
-const as = (role: ServiceSchema): Db => opened.get(role)!.kysely;
+const opened = new Map<RoleName, Database>();
+const as = (role: RoleName): Db => opened.get(role)!.kysely;
 
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
   admin = testDatabase.open('admin');
-  for (const role of SERVICE_SCHEMAS) opened.set(role, testDatabase.open(role));
+  for (const role of SERVICE_ROLES) opened.set(role, testDatabase.open(role));
 });
 afterAll(async () => {
   await Promise.all([admin, ...opened.values()].map((database) => database.close()));
   await testDatabase.drop();
 });
 
-describe.each(SERVICE_SCHEMAS)('the matrix of %s', (role) => {
+const ownRights = (role: RoleName): Record<string, Rights> =>
+  role === 'rates'
+    ? {}
+    : Object.fromEntries(Object.entries(OWN).map(([table, rights]) => [`${role}.${table}`, rights]));
+
+describe.each(SERVICE_ROLES)('the matrix of %s', (role) => {
   test('the role has exactly these rights to tables and columns', async () => {
     const { rows } = await sql<{ name: string; col: string; s: boolean; i: boolean; u: boolean; r: boolean }>`
       select case when n.nspname = 'public' then c.relname else n.nspname || '.' || c.relname end as name, a.attname as col,
@@ -586,8 +605,7 @@ describe.each(SERVICE_SCHEMAS)('the matrix of %s', (role) => {
       where c.relkind in ('r', 'p', 'v', 'm', 'f') and a.attnum > 0 and not a.attisdropped
         and n.nspname !~ '^pg_' and n.nspname <> 'information_schema'
       order by 1, a.attnum`.execute(admin.kysely);
-    const expected = { ...EXPECTED[role] };
-    for (const [table, rights] of Object.entries(OWN)) expected[`${role}.${table}`] = rights;
+    const expected = { ...EXPECTED[role], ...ownRights(role) };
     const tables = new Set(rows.map((row) => row.name));
     expect(Object.keys(expected).filter((table) => !tables.has(table))).toEqual([]);
     expect(tables.size).toBeGreaterThan(35);
@@ -620,11 +638,8 @@ describe.each(SERVICE_SCHEMAS)('the matrix of %s', (role) => {
       from pg_class c join pg_namespace n on n.oid = c.relnamespace
       where c.relkind in ('r', 'p', 'v', 'm', 'f') and n.nspname !~ '^pg_' and n.nspname <> 'information_schema'
       order by 1`.execute(admin.kysely);
-    const deletable = Object.entries(EXPECTED[role]).flatMap(([table, rights]) =>
+    const deletable = Object.entries({ ...EXPECTED[role], ...ownRights(role) }).flatMap(([table, rights]) =>
       rights.delete ? [table] : [],
-    );
-    deletable.push(
-      ...Object.entries(OWN).flatMap(([table, rights]) => (rights.delete ? [`${role}.${table}`] : [])),
     );
     expect(rows.filter((row) => row.d).map((row) => row.name)).toEqual(deletable.sort());
     expect(rows.filter((row) => row.x || row.owner)).toEqual([]);
@@ -732,7 +747,7 @@ describe('forbidden statements', () => {
 
   test('only the tracker updates an order, and only its state', async () => {
     const order = await aCollection(admin.kysely);
-    for (const role of SERVICE_SCHEMAS.filter((schema) => schema !== 'tracker')) {
+    for (const role of SERVICE_ROLES.filter((name) => name !== 'tracker')) {
       const move = as(role)
         .updateTable('orders')
         .set({ status: 'SUCCESS' })
@@ -747,7 +762,7 @@ describe('forbidden statements', () => {
 
   test('only the api creates orders, and only in INIT', async () => {
     const { updated_at: _, cutoff_at: __, ...order } = await aCollection(admin.kysely);
-    for (const role of SERVICE_SCHEMAS.filter((schema) => schema !== 'api')) {
+    for (const role of SERVICE_ROLES.filter((name) => name !== 'api')) {
       const insert = as(role)
         .insertInto('orders')
         .values({ ...order, order_pk: randomUUID(), order_id: role });
@@ -763,7 +778,7 @@ describe('forbidden statements', () => {
     const order = await aCollection(admin.kysely);
     const { transfer_id: _, ...transfer } = await aTransfer(admin.kysely, order);
     const cursor = await aChainCursor(admin.kysely);
-    for (const role of SERVICE_SCHEMAS.filter((schema) => !schema.startsWith('scanner_'))) {
+    for (const role of SERVICE_ROLES.filter((name) => !name.startsWith('scanner_'))) {
       const insert = as(role)
         .insertInto('transfer')
         .values({ ...transfer, position: `log:${role}` });
@@ -959,7 +974,7 @@ describe('forbidden statements', () => {
   });
 
   test('only ops writes merchants, and only services that need a secret read it', async () => {
-    for (const role of SERVICE_SCHEMAS.filter((schema) => schema !== 'ops')) {
+    for (const role of SERVICE_ROLES.filter((name) => name !== 'ops')) {
       await expect(
         as(role).updateTable('merchant').set({ callback_url: 'http://mine' }).execute(),
       ).rejects.toMatchObject(refused);
@@ -1070,15 +1085,15 @@ describe('forbidden statements', () => {
   test('ledger rows are written only through functions', async () => {
     const payout = await aPayout(admin.kysely);
     await aHotWallet(admin.kysely);
-    for (const role of SERVICE_SCHEMAS.filter((schema) => schema !== 'ops')) {
+    for (const role of SERVICE_ROLES.filter((name) => name !== 'ops')) {
       await expect(sql`select book_top_up('x', 'ETH', 'USDT', 1)`.execute(as(role))).rejects.toMatchObject(
         refused,
       );
     }
-    for (const role of SERVICE_SCHEMAS.filter((schema) => schema !== 'api')) {
+    for (const role of SERVICE_ROLES.filter((name) => name !== 'api')) {
       await expect(sql`select reserve(${payout.order_pk})`.execute(as(role))).rejects.toMatchObject(refused);
     }
-    for (const role of SERVICE_SCHEMAS.filter((schema) => schema !== 'tracker')) {
+    for (const role of SERVICE_ROLES.filter((name) => name !== 'tracker')) {
       const book = as(role).insertInto('ledger_transaction').values({ ref: 'x', kind: 'TOP_UP' });
       await expect(book.execute()).rejects.toMatchObject(refused);
       await expect(
@@ -1125,7 +1140,7 @@ describe('forbidden statements', () => {
   test('only the signer writes payouts, nonces and own transactions and reads the bytes', async () => {
     const { order, transaction } = await aSignedPayout(admin.kysely);
     const young = await aReservedPayout(admin.kysely);
-    for (const role of SERVICE_SCHEMAS.filter((schema) => schema !== 'signer')) {
+    for (const role of SERVICE_ROLES.filter((name) => name !== 'signer')) {
       for (const attempt of [
         sql`update payout set state = 'AUTHORISED', authorised_at = now() where order_pk = ${young.order_pk}`,
         sql`insert into payout (order_pk, chain, wallet, expires_at) values (${order.order_pk}, 'ETH', 'x', now())`,
@@ -1155,7 +1170,7 @@ describe('forbidden statements', () => {
   test('only a scanner of the family writes the outcome of a transaction', async () => {
     const { transaction } = await aSignedPayout(admin.kysely);
     const tron = (await aSignedPayout(admin.kysely, { chain: 'TRON' })).transaction;
-    for (const role of SERVICE_SCHEMAS.filter((schema) => schema !== 'scanner_evm'))
+    for (const role of SERVICE_ROLES.filter((name) => name !== 'scanner_evm'))
       await expect(aFate(as(role), transaction, 'VERIFIED')).rejects.toMatchObject(refused);
     await aFate(as('scanner_evm'), transaction, 'MINED');
     await aFate(as('scanner_evm'), transaction, 'VERIFIED');
@@ -1185,7 +1200,7 @@ describe('forbidden statements', () => {
       sql`insert into hot_wallet (family, address) values ('EVM', '0xmine')`,
       sql`insert into chain_pause (chain, operator, reason) values ('ETH', 'alice', 'node')`,
     ];
-    for (const role of SERVICE_SCHEMAS.filter((schema) => schema !== 'ops'))
+    for (const role of SERVICE_ROLES.filter((name) => name !== 'ops'))
       for (const attempt of attempts(1))
         await expect(attempt.execute(as(role))).rejects.toMatchObject(refused);
     for (const attempt of attempts(2)) await attempt.execute(as('ops'));
@@ -1215,7 +1230,7 @@ describe('forbidden statements', () => {
     await sql`create function later_migration() returns integer language sql as 'select 1'`.execute(
       admin.kysely,
     );
-    for (const role of SERVICE_SCHEMAS) {
+    for (const role of SERVICE_ROLES) {
       await expect(sql`select later_migration()`.execute(as(role))).rejects.toMatchObject(refused);
     }
     await sql`drop function later_migration()`.execute(admin.kysely);

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import pg from 'pg';
 import { migrate } from '../src/migrate.ts';
 import { roleUrl } from '../src/roles.ts';
-import { SERVICE_SCHEMAS, serviceRole, type ServiceSchema } from '../src/service-schema.ts';
+import { SERVICE_ROLES, SERVICE_SCHEMAS, serviceRole, type ServiceSchema } from '../src/service-schema.ts';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { BASELINE, SINCE_BASELINE, WITH_EXAMPLE } from './example-migration.ts';
 import { untilMigrationWaits } from './until-migration-waits.ts';
@@ -45,7 +45,7 @@ async function connect(url: string): Promise<pg.Client> {
   return client;
 }
 
-const ROLES = SERVICE_SCHEMAS.map((schema) => `'${serviceRole(schema)}'`).join(', ');
+const ROLES = SERVICE_ROLES.map((name) => `'${serviceRole(name)}'`).join(', ');
 const SCHEMAS = ['public', ...SERVICE_SCHEMAS].map((schema) => `'${schema}'`).join(', ');
 
 /** Rights to columns and functions, column types, results of functions. */

@@ -1,5 +1,5 @@
 import type { ServiceName } from '@opentill/contracts/event-catalog';
-import { SERVICE_SCHEMAS, type ServiceSchema } from '@opentill/db/service-schema';
+import { SERVICE_ROLES, type RoleName } from '@opentill/db/service-schema';
 import { BROKER_SERVICES } from '@opentill/messaging/write-broker-users';
 import { readConfig, type VariableSchema } from '@opentill/runtime/config';
 import type { CliContext } from './context.ts';
@@ -23,7 +23,7 @@ export interface SetupEnvironment {
 
 const secret = { type: 'string', minLength: 1 } as const;
 
-export function passwordVariable(role: ServiceSchema): `DATABASE_PASSWORD_${string}` {
+export function passwordVariable(role: RoleName): `DATABASE_PASSWORD_${string}` {
   return `DATABASE_PASSWORD_${role.toUpperCase()}`;
 }
 
@@ -32,7 +32,7 @@ export function brokerPasswordVariable(service: ServiceName): `AMQP_PASSWORD_${s
 }
 
 const PASSWORDS: Readonly<Record<string, VariableSchema>> = Object.fromEntries(
-  [...SERVICE_SCHEMAS.map(passwordVariable), ...BROKER_SERVICES.map(brokerPasswordVariable)].map((name) => [
+  [...SERVICE_ROLES.map(passwordVariable), ...BROKER_SERVICES.map(brokerPasswordVariable)].map((name) => [
     name,
     secret,
   ]),

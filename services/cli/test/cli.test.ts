@@ -202,7 +202,7 @@ describe('setup', () => {
     expect(run).toMatchObject({ code: 0, errors: [] });
     expect(run.out).toEqual([
       expect.stringMatching(/^database: applied 0001-baseline/),
-      'database: passwords set for 0 of 8 roles',
+      'database: passwords set for 0 of 9 roles',
       'merchant: default (V3) written from the settings',
       'broker: queues declared, canary returned',
     ]);

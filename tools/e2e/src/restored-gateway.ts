@@ -1,7 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { SERVICE_SCHEMAS, type ServiceSchema } from '@opentill/db/service-schema';
+import { SERVICE_ROLES, type RoleName } from '@opentill/db/service-schema';
 import { findFreePort } from '@opentill/test-servers/free-port';
 import { startPostgres, type PostgresServer } from '@opentill/test-servers/postgres';
 import { SERVICE_NAMES, type ServiceName } from '@opentill/local/gateway-options';
@@ -20,7 +20,7 @@ export interface AnotherMachine {
   stop(): Promise<void>;
 }
 
-const SCHEMA_OF: Readonly<Partial<Record<ServiceName, ServiceSchema>>> = {
+const SCHEMA_OF: Readonly<Partial<Record<ServiceName, RoleName>>> = {
   api: 'api',
   'scanner-evm': 'scanner_evm',
   'scanner-tron': 'scanner_tron',
@@ -29,6 +29,7 @@ const SCHEMA_OF: Readonly<Partial<Record<ServiceName, ServiceSchema>>> = {
   'webhook-sender': 'webhook',
   'payout-signer': 'signer',
   ops: 'ops',
+  rates: 'rates',
 };
 
 /** Starts an empty database server in addition to the gateway's. `stop()` removes its files. */
@@ -46,7 +47,7 @@ export async function prepareAnotherMachine(gateway: Gateway): Promise<AnotherMa
     rmSync(directory, { recursive: true, force: true });
     throw error;
   }
-  const roleUrl = (schema: ServiceSchema): string => {
+  const roleUrl = (schema: RoleName): string => {
     const url = new URL(gateway.roleUrl(schema));
     const { host, pathname } = new URL(server.url);
     return Object.assign(url, { host, pathname }).toString();
@@ -56,7 +57,7 @@ export async function prepareAnotherMachine(gateway: Gateway): Promise<AnotherMa
     OPS_DATABASE_URL: roleUrl('ops'),
     DATABASE_ADMIN_URL: server.url,
     ...Object.fromEntries(
-      SERVICE_SCHEMAS.map((schema) => [
+      SERVICE_ROLES.map((schema) => [
         `DATABASE_PASSWORD_${schema.toUpperCase()}`,
         decodeURIComponent(new URL(roleUrl(schema)).password),
       ]),

@@ -29,6 +29,7 @@ const SERVICES = [
   'scanner-sui',
   'confirmation-tracker',
   'webhook-sender',
+  'rates',
   'payout-signer',
   'ops',
 ] as const;
@@ -126,7 +127,7 @@ describe('containers', () => {
     expect((await docker.exec('payout-signer', ['node', '-e', connect('postgres', 5432)])).output).toContain(
       'connected',
     );
-    for (const service of ['api', 'ops', 'webhook-sender', 'demo-shop']) {
+    for (const service of ['api', 'ops', 'webhook-sender', 'rates', 'demo-shop']) {
       const byName = await docker.exec(service, ['node', '-e', connect('payout-signer', 3020)]);
       expect([service, byName.output]).toEqual([service, expect.stringMatching(/ENOTFOUND|EAI_AGAIN/)]);
       for (const { IPAddress } of Object.values(NetworkSettings.Networks)) {
@@ -145,6 +146,7 @@ describe('containers', () => {
       'api',
       'ops',
       'webhook-sender',
+      'rates',
       'scanner-evm',
       'scanner-tron',
       'scanner-sui',

@@ -135,6 +135,7 @@ export function describeSecrets(under: () => GatewayUnderTest): void {
             `${service} has the password of the role ${role}`,
             `${service} has the password of the broker user ${service}`,
           ])
+          .concat('rates has the password of the role rates')
           .toSorted(),
       );
     });

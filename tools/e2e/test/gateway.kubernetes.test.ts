@@ -55,6 +55,7 @@ const COMPONENTS = [
   'scanner-sui',
   'confirmation-tracker',
   'webhook-sender',
+  'rates',
   'payout-signer',
   'ops',
 ] as const;

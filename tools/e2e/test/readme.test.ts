@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { ALARM_KINDS } from '@opentill/scanner/observe/alarms';
-import { SERVICE_SCHEMAS } from '@opentill/db/service-schema';
+import { SERVICE_ROLES } from '@opentill/db/service-schema';
 import { BROKER_SERVICES } from '@opentill/messaging/write-broker-users';
 import { SWEEP_DELAYS } from '@opentill/domain/plan-sweeps';
 import type { ConfigSchema } from '@opentill/runtime/config';
@@ -15,6 +15,7 @@ import { WALLET_ALARM_KINDS } from '@opentill/payout-signer/observe/alarm-edges'
 import { SWEEP_ALARM_KINDS } from '@opentill/payout-signer/sweeps/watch-sweeps';
 import { OPS_CONFIG_SCHEMA } from '@opentill/ops/config';
 import { SIGNER_CONFIG_SCHEMA } from '@opentill/payout-signer/config';
+import { RATES_CONFIG_SCHEMA } from '@opentill/rates/config';
 import { SCANNER_CONFIG_SCHEMA } from '@opentill/scanner-evm/config';
 import { WEBHOOK_SENDER_CONFIG_SCHEMA } from '@opentill/webhook-sender/config';
 import {
@@ -80,6 +81,7 @@ describe('configuration.md', () => {
     tracker: TRACKER_CONFIG_SCHEMA,
     'webhook-sender': WEBHOOK_SENDER_CONFIG_SCHEMA,
     signer: SIGNER_CONFIG_SCHEMA,
+    rates: RATES_CONFIG_SCHEMA,
     ops: OPS_CONFIG_SCHEMA,
     setup: SETUP_CONFIG_SCHEMA,
     CLI: OPERATOR_CONFIG_SCHEMA,
@@ -89,7 +91,11 @@ describe('configuration.md', () => {
   });
 
   type Reader = keyof typeof SCHEMAS;
-  const LONG_RUNNING: readonly Reader[] = ['api', 'scanners', 'tracker', 'webhook-sender', 'signer', 'ops'];
+  const WITH_BROKER: readonly Reader[] = ['api', 'scanners', 'tracker', 'webhook-sender', 'signer', 'ops'];
+  const READERS: Readonly<Record<string, readonly Reader[]>> = {
+    all: [...WITH_BROKER, 'rates'],
+    'all but rates': WITH_BROKER,
+  };
 
   interface Row {
     readonly variable: string;
@@ -101,7 +107,7 @@ describe('configuration.md', () => {
     ([variables = '', readers = '', defaults = '']) => {
       const names = codeSpans(variables).flatMap((name) =>
         name.endsWith('<ROLE>')
-          ? SERVICE_SCHEMAS.map((role) => name.replace('<ROLE>', role.toUpperCase()))
+          ? SERVICE_ROLES.map((role) => name.replace('<ROLE>', role.toUpperCase()))
           : name.endsWith('<SERVICE>')
             ? BROKER_SERVICES.map(brokerPasswordVariable)
             : [name],
@@ -109,9 +115,7 @@ describe('configuration.md', () => {
       const texts = defaults.split(', ');
       return names.map((variable, index) => ({
         variable,
-        readers: readers
-          .split(', ')
-          .flatMap((reader): readonly string[] => (reader === 'all' ? LONG_RUNNING : [reader])),
+        readers: readers.split(', ').flatMap((reader): readonly string[] => READERS[reader] ?? [reader]),
         defaultText: names.length === texts.length ? texts[index]! : defaults,
       }));
     },

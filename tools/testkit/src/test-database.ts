@@ -5,13 +5,13 @@ import { openDatabase, type Database } from '@opentill/db/database';
 import { checksum, migrate } from '@opentill/db/migrate';
 import { MIGRATIONS } from '@opentill/db/migrations';
 import { configureDatabase, roleUrl } from '@opentill/db/roles';
-import type { ServiceSchema } from '@opentill/db/service-schema';
+import type { RoleName } from '@opentill/db/service-schema';
 
 export interface TestDatabase {
   readonly adminUrl: string;
-  url(role: ServiceSchema): string;
+  url(role: RoleName): string;
   /** Opens a pool for a service's role or the owner. Close it before `drop`. */
-  open(role: ServiceSchema | 'admin'): Database;
+  open(role: RoleName | 'admin'): Database;
   /** Rejects if a connection is still open after `closingMs`, because a test did not close a pool. */
   drop(closingMs?: number): Promise<void>;
 }
@@ -98,7 +98,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
     await server.query(`create database ${name} template ${await ensureTemplate(server)}`);
   });
   await withClient(adminUrl, configureDatabase);
-  const url = (role: ServiceSchema): string => roleUrl(adminUrl, role);
+  const url = (role: RoleName): string => roleUrl(adminUrl, role);
   return {
     adminUrl,
     url,

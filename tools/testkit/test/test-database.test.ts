@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { sql } from 'kysely';
-import { SERVICE_SCHEMAS, serviceRole } from '@opentill/db/service-schema';
+import { SERVICE_ROLES, serviceRole } from '@opentill/db/service-schema';
 import { aChainCursor, aCollection, aHotWallet, aMerchant, aPayout, aTransfer } from '../src/scenario.ts';
 import { createTestDatabase, type TestDatabase } from '../src/test-database.ts';
 
@@ -30,7 +30,7 @@ describe('a test database', () => {
 
   test('opens a database as any service, without the right to temporary tables', async () => {
     const database = await make();
-    for (const schema of SERVICE_SCHEMAS) {
+    for (const schema of SERVICE_ROLES) {
       const opened = database.open(schema);
       const { rows } = await sql`select current_user as me,
         has_database_privilege(current_database(), 'temporary') as temporary`.execute(opened.kysely);

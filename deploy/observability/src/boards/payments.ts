@@ -69,5 +69,24 @@ export const payments: Board = {
         ),
       ],
     },
+    {
+      title: 'Rates',
+      panels: [
+        panel(
+          'Offered',
+          'min by (symbol, currency) (opentill_rates_offered_bool)',
+          '{{symbol}}/{{currency}}',
+          {
+            unit: 'bool',
+          },
+        ),
+        panel('Distance from the peg', 'max by (symbol) (opentill_rates_peg_distance_ratio)', '{{symbol}}', {
+          unit: 'percentunit',
+        }),
+        panel('Depegged', 'max by (symbol) (opentill_rates_depegged_bool)', '{{symbol}}', { unit: 'bool' }),
+        rate('Answers of sources', 'opentill_rates_source_answers_total', 'source, outcome'),
+        panel('Age of the last stored rates', 'min(opentill_rates_saved_age_seconds)', 'age', { unit: 's' }),
+      ],
+    },
   ],
 };

@@ -7,7 +7,7 @@ import type { DatabaseOptions } from '@opentill/db/database';
 import { requireMerchantToken } from '@opentill/db/merchants';
 import { findAwaitedChains, registerChains } from '@opentill/db/registered-chains';
 import { setRolePasswords } from '@opentill/db/roles';
-import { SERVICE_SCHEMAS } from '@opentill/db/service-schema';
+import { SERVICE_ROLES } from '@opentill/db/service-schema';
 import type { ServiceName } from '@opentill/contracts/event-catalog';
 import { declareTopology } from '@opentill/messaging/declare-topology';
 import { BROKER_SERVICES, writeBrokerUsers } from '@opentill/messaging/write-broker-users';
@@ -87,10 +87,10 @@ function passwordsOf<N extends string>(
 }
 
 async function setPasswords(context: CliContext, settings: SetupEnvironment): Promise<void> {
-  const passwords = passwordsOf(settings, SERVICE_SCHEMAS, passwordVariable);
+  const passwords = passwordsOf(settings, SERVICE_ROLES, passwordVariable);
   await setRolePasswords(settings.DATABASE_ADMIN_URL, passwords);
   context.print(
-    `database: passwords set for ${Object.keys(passwords).length} of ${SERVICE_SCHEMAS.length} roles`,
+    `database: passwords set for ${Object.keys(passwords).length} of ${SERVICE_ROLES.length} roles`,
   );
 }
 

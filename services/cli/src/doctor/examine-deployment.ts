@@ -1,6 +1,6 @@
 import { checksum } from '@opentill/db/migrate';
 import { isBeforeRelease, MIGRATIONS } from '@opentill/db/migrations';
-import { SERVICE_SCHEMAS, serviceRole } from '@opentill/db/service-schema';
+import { SERVICE_ROLES, serviceRole } from '@opentill/db/service-schema';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { findMissingTopology } from '@opentill/messaging/find-missing-topology';
 import { withDatabase } from '../open-database.ts';
@@ -67,7 +67,7 @@ function migrated({ migrations }: DatabaseState): Finding {
 
 function rolesOf({ roles }: DatabaseState): Finding {
   const found = { subject: 'database', check: 'roles' };
-  const wanted = SERVICE_SCHEMAS.map((schema) => serviceRole(schema));
+  const wanted = SERVICE_ROLES.map(serviceRole);
   const missing = wanted.filter((role) => !roles.includes(role));
   if (missing.length === 0) return ok(found, `All ${wanted.length} exist.`);
   return fail(found, `Missing: ${missing.join(', ')}.`, RUN_SETUP);

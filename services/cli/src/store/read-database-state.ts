@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from '@opentill/db/database';
-import { SERVICE_SCHEMAS, serviceRole } from '@opentill/db/service-schema';
+import { SERVICE_ROLES, serviceRole } from '@opentill/db/service-schema';
 
 export interface DatabaseState {
   readonly currentRole: string;
@@ -12,7 +12,7 @@ export interface DatabaseState {
 }
 
 export async function readDatabaseState(db: Db): Promise<DatabaseState> {
-  const wanted = SERVICE_SCHEMAS.map((schema) => serviceRole(schema));
+  const wanted = SERVICE_ROLES.map(serviceRole);
   const { rows } = await sql<{ role: string; version: number; roles: string[]; migrated: boolean }>`
     select current_user::text as role, current_setting('server_version_num')::int as version,
       array(select rolname::text from pg_roles where rolname = any(${wanted}) order by 1) as roles,
