@@ -1,7 +1,7 @@
 import type { Chain } from '@opentill/domain/chains';
 import { confirmedNum, isDeepEnough, type TransferState } from '@opentill/domain/confirmations';
 import { formatAmount } from '@opentill/domain/money';
-import type { NotifyOrder, OrderStatus, OrderType, TransactionView } from './notify-order.ts';
+import type { NotifyOrder, OrderPrice, OrderStatus, OrderType, TransactionView } from './notify-order.ts';
 import { serializeCallbackData, type CallbackValue } from './signing/callback.ts';
 
 /** Amounts in base units. */
@@ -19,6 +19,8 @@ export interface OrderToFormat {
   readonly displayDecimals: number;
   readonly amount: bigint;
   readonly actualAmount: bigint | null;
+  /** Absent or null: the order has an amount. `rate` as stored. */
+  readonly pricing?: OrderPrice | null;
   /** Null: the transfer needs the tag finalized or safe. */
   readonly confirmationsRequired: number | null;
 }
@@ -59,12 +61,26 @@ export function toNotifyOrder(
     status: order.status,
     reason: order.reason,
     amount: amountOf(order.amount),
+    ...priceMembers(order.pricing ?? null),
     actualAmount: order.actualAmount === null ? null : amountOf(order.actualAmount),
     fee: '0',
     feeRatio: '0',
     transaction:
       transaction === null ? null : toTransactionView(order, transaction.transfer, transaction.context),
   };
+}
+
+/** From the columns of an order, which are all null or none. */
+export function pricingOf(order: { readonly [K in keyof OrderPrice]: string | null }): OrderPrice | null {
+  const { currency, price, rate } = order;
+  return currency === null || price === null || rate === null ? null : { currency, price, rate };
+}
+
+/** For answers and callbacks; empty for an order with an amount. The rate is without trailing zeros. */
+export function priceMembers(pricing: OrderPrice | null): Partial<OrderPrice> {
+  if (pricing === null) return {};
+  const { currency, price, rate } = pricing;
+  return { currency, price, rate: rate.includes('.') ? rate.replace(/\.?0+$/, '') : rate };
 }
 
 /** SUCCESS at the order's depth, FAILED when orphaned (only in ORDER_REVERTED), else PENDING. */

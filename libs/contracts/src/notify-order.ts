@@ -38,8 +38,18 @@ export interface TransactionView {
   readonly txGas: string | null;
 }
 
+/** Members of an order with a price (docs/api.md section 4). Absent for an order with an amount. */
+export interface OrderPrice {
+  /** ISO 4217. */
+  readonly currency: string;
+  /** Decimal string with the minor units of the currency. */
+  readonly price: string;
+  /** Price of one coin in the currency, before the merchant's markup: a decimal string. */
+  readonly rate: string;
+}
+
 /** `data` of the order callbacks; GET status adds `unmatched` (docs/api.md section 4). */
-export interface NotifyOrder {
+export interface NotifyOrder extends Partial<OrderPrice> {
   readonly orderId: string;
   readonly uid: string | null;
   readonly orderType: OrderType;

@@ -21,6 +21,7 @@ export interface MerchantTable {
   order_ttl_seconds: Defaulted<number>;
   underpayment_tolerance_bps: Defaulted<number>;
   late_grace_seconds: Defaulted<number>;
+  markup_bps: Defaulted<number>;
   notify_reverted: Defaulted<boolean>;
   notify_unmatched: Defaulted<boolean>;
   logo: Nullable<Buffer>;

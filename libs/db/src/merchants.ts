@@ -23,6 +23,7 @@ export interface MerchantSettings {
   readonly returnOrigins?: readonly string[];
   readonly orderTtlSeconds?: number;
   readonly underpaymentToleranceBps?: number;
+  readonly markupBps?: number;
   readonly lateGraceSeconds?: number;
   readonly notifyReverted?: boolean;
   readonly notifyUnmatched?: boolean;
@@ -69,6 +70,7 @@ export async function upsertMerchant(db: Db, secretsKey: Buffer, merchant: Merch
       return_origins: merchant.returnOrigins && [...merchant.returnOrigins],
       order_ttl_seconds: merchant.orderTtlSeconds,
       underpayment_tolerance_bps: merchant.underpaymentToleranceBps,
+      markup_bps: merchant.markupBps,
       late_grace_seconds: merchant.lateGraceSeconds,
       notify_reverted: merchant.notifyReverted,
       notify_unmatched: merchant.notifyUnmatched,

@@ -67,6 +67,11 @@ export interface OrdersTable {
   signed_data_hash: Nullable<Buffer>;
   traceparent: Nullable<string>;
   version: Defaulted<number>;
+  currency: Nullable<string>;
+  price: Nullable<string>;
+  rate: Nullable<string>;
+  rate_id: Nullable<string>;
+  markup_bps: Nullable<number>;
   created_at: Date;
   expires_at: Date;
   cutoff_at: GeneratedAlways<Date>;

@@ -59,6 +59,7 @@ const MERCHANT_WITHOUT_SECRETS: Columns = [
   'return_origins',
   'order_ttl_seconds',
   'underpayment_tolerance_bps',
+  'markup_bps',
   'late_grace_seconds',
   'notify_reverted',
   'notify_unmatched',
@@ -153,6 +154,7 @@ const EXPECTED: Record<RoleName, Record<string, Rights>> = {
         'return_origins',
         'order_ttl_seconds',
         'underpayment_tolerance_bps',
+        'markup_bps',
         'late_grace_seconds',
         'logo',
         'logo_type',
@@ -164,6 +166,8 @@ const EXPECTED: Record<RoleName, Record<string, Rights>> = {
         'updated_at',
       ],
     },
+    rate: { select: ['rate_id', 'symbol', 'currency', 'rate', 'valid_until'] },
+    current_rate: { select: ['symbol', 'currency', 'rate_id', 'refusal'] },
     request_nonce: { select: ALL, insert: ALL, delete: true },
     rate_counter: { select: ALL, insert: ALL, update: ALL, delete: true },
     new_order: { select: ALL, insert: ALL }, // a view of orders, read and written with the caller's own rights
@@ -193,6 +197,11 @@ const EXPECTED: Record<RoleName, Record<string, Rights>> = {
         'traceparent',
         'created_at',
         'expires_at',
+        'currency',
+        'price',
+        'rate',
+        'rate_id',
+        'markup_bps',
       ],
     },
     deposit_address: { select: ALL, insert: ALL },
@@ -361,6 +370,7 @@ const EXPECTED: Record<RoleName, Record<string, Rights>> = {
   },
   ops: {
     foreign_deposit_address: READ,
+    rate: READ,
     ...Object.fromEntries(
       [
         'request_nonce',
@@ -471,6 +481,7 @@ const EXPECTED: Record<RoleName, Record<string, Rights>> = {
   rates: {
     rate: { select: ['rate_id', 'taken_at'], insert: ALL, delete: true },
     current_rate: { select: ALL, insert: ALL, update: ['rate_id', 'refusal', 'decided_at'], delete: true },
+    orders: { select: ['rate_id'] },
   },
 };
 

@@ -73,6 +73,7 @@ public class Java {
 
   public static void main(String[] args) throws Exception {
     if (args[0].equals("create")) {
+      // Or "price":"49.90","currency":"EUR" instead of the amount.
       String data =
           "{\"orderId\":\"%s\",\"amount\":\"12.50\",\"symbol\":\"USDT\",\"chain\":\"ETH_SEPOLIA\"}".formatted(args[3]);
       System.out.println(createCollection(args[1], args[2], data));

@@ -107,6 +107,7 @@ func verifyCallback(body []byte, headers http.Header, secret string) (callback, 
 
 func main() {
 	if os.Args[1] == "create" {
+		// Or "price": "49.90", "currency": "EUR" instead of the amount.
 		fields := map[string]string{"orderId": os.Args[4], "amount": "12.50", "symbol": "USDT", "chain": "ETH_SEPOLIA"}
 		order, err := createCollection(os.Args[2], os.Args[3], fields)
 		if err != nil {

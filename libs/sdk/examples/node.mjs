@@ -13,7 +13,7 @@ if (action === 'create') {
   const opentill = createOpentill({ url, token });
   const order = await opentill.createCollection({
     orderId,
-    amount: '12.50',
+    amount: '12.50', // or price: '49.90', currency: 'EUR'
     symbol: 'USDT',
     chain: 'ETH_SEPOLIA',
   });

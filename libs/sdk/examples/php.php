@@ -48,6 +48,7 @@ function verifyCallback(string $body, array $headers, string $secret): array
 
 if ($argv[1] === 'create') {
     [, , $url, $token, $orderId] = $argv;
+    // Or 'price' => '49.90', 'currency' => 'EUR' instead of the amount.
     $fields = ['orderId' => $orderId, 'amount' => '12.50', 'symbol' => 'USDT', 'chain' => 'ETH_SEPOLIA'];
     echo json_encode(createCollection($url, $token, $fields)), "\n";
 } else {

@@ -48,6 +48,7 @@ def verify_callback(body, headers, secret, now=None):
 if __name__ == "__main__":
     if sys.argv[1] == "create":
         url, token, order_id = sys.argv[2:5]
+        # Or "price": "49.90", "currency": "EUR" instead of the amount.
         fields = {"orderId": order_id, "amount": "12.50", "symbol": "USDT", "chain": "ETH_SEPOLIA"}
         print(json.dumps(create_collection(url, token, fields)))
     else:

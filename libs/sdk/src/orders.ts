@@ -24,18 +24,21 @@ export type Chain =
 export type OrderStatus = 'INIT' | 'PENDING' | 'PENDING_CONFIRMATION' | 'SUCCESS' | 'EXPIRED' | 'FAILED';
 export type OrderType = 'COLLECTION' | 'PAYOUT';
 
-export interface OrderFields {
+interface SharedFields {
   /** Your own unique id: 1 to 64 letters, digits and `_ - . : ~ @`. Repeating a call with it returns the same order. */
   readonly orderId: string;
-  /** Decimal string in units of the token: "12.50". Never a float. */
-  readonly amount: string;
   readonly symbol: string;
   readonly chain: Chain;
   /** Your customer's id. Every response and callback contains it. */
   readonly uid?: string | number;
 }
 
-export interface CollectionFields extends OrderFields {
+export interface OrderFields extends SharedFields {
+  /** Decimal string in units of the token: "12.50". Never a float. */
+  readonly amount: string;
+}
+
+interface CheckoutFields {
   /** The checkout page links back to it. Its origin must be on your list. */
   readonly returnUrl?: string;
   /** Shown on the checkout page; at most 120 characters. */
@@ -44,11 +47,31 @@ export interface CollectionFields extends OrderFields {
   readonly expiresIn?: number;
 }
 
+/** Instead of an amount. The gateway computes the amount once, by its rate. */
+export interface PriceFields {
+  /** Decimal string in units of the currency: "49.90". Never a float. */
+  readonly price: string;
+  /** ISO 4217. The gateway must have rates in it. */
+  readonly currency: string;
+}
+
+/** With an amount, or with a price in a currency. */
+export type CollectionFields = CheckoutFields &
+  (OrderFields | (SharedFields & PriceFields & { readonly amount?: undefined }));
+
+/** Only of an order with a price. */
+export interface OrderPrice {
+  readonly currency?: string;
+  readonly price?: string;
+  /** Price of one coin in the currency, before your markup. */
+  readonly rate?: string;
+}
+
 export interface PayoutFields extends OrderFields {
   readonly receiveAddress: string;
 }
 
-export interface CreatedOrder {
+export interface CreatedOrder extends OrderPrice {
   /** Collection: the deposit address. Payout: the wallet that pays. */
   readonly address: string;
   readonly amount: string;
@@ -124,7 +147,7 @@ export interface MerchantProfile {
 }
 
 /** An order as callbacks contain it. */
-export interface Order {
+export interface Order extends OrderPrice {
   readonly orderId: string;
   readonly uid: string | null;
   readonly orderType: OrderType;
@@ -144,7 +167,7 @@ export interface OrderWithUnmatched extends Order {
   readonly unmatched: readonly UnmatchedPayment[];
 }
 
-export interface CheckoutOrder {
+export interface CheckoutOrder extends OrderPrice {
   readonly orderId: string;
   readonly chain: Chain;
   /** For display. */

@@ -29,7 +29,7 @@ it('declares the same types as the API contract', () => {
   const same: readonly true[] = [
     true satisfies Same<CreatedOrder, OfClient<OrderAnswer>>,
     // Fields that were added after 0.1.0 are optional, so that code for it compiles.
-    true satisfies Same<Required<CheckoutOrder>, OfClient<PayinOrderAnswer>>,
+    true satisfies Same<Required<CheckoutOrder>, Required<OfClient<PayinOrderAnswer>>>,
     true satisfies Same<SupportedSymbol, OfClient<SupportedSymbolAnswer>>,
     true satisfies Same<Order, OfClient<NotifyOrder>>,
     true satisfies Same<OrderWithUnmatched, OfClient<OrderStateAnswer>>,

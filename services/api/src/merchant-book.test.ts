@@ -14,6 +14,7 @@ function row(merchantId: string, change: Partial<MerchantRow> = {}): MerchantRow
     returnOrigins: [],
     orderTtlSeconds: 1800,
     underpaymentToleranceBps: 0,
+    markupBps: 0,
     lateGraceSeconds: 0,
     rateLimits: {},
     enabled: true,

@@ -22,6 +22,8 @@ export interface Merchant {
   readonly returnOrigins: readonly string[];
   readonly orderTtlSeconds: number;
   readonly underpaymentToleranceBps: number;
+  /** Added to amounts that are computed from a price, in hundredths of a percent. */
+  readonly markupBps: number;
   readonly lateGraceSeconds: number;
   readonly rateLimits: RateLimitOverrides;
 }
@@ -65,6 +67,7 @@ const DECOY: Merchant = {
   returnOrigins: [],
   orderTtlSeconds: 0,
   underpaymentToleranceBps: 0,
+  markupBps: 0,
   lateGraceSeconds: 0,
   rateLimits: {},
 };

@@ -32,6 +32,7 @@ describe('readCollectionFields', () => {
   it('reads the fields as sent', () => {
     expect(collection({ uid: 12345678901234567890n.toString(), description: 'd', expiresIn: 60 })).toEqual({
       amount: '1',
+      price: null,
       symbol: 'USDT',
       chain: 'ETH',
       uid: '12345678901234567890',

@@ -5,14 +5,18 @@ import {
   type JsonValue,
 } from '@opentill/contracts/signing/json-value';
 import type { Chain } from '@opentill/domain/chains';
+import { isCurrency } from '@opentill/domain/currency';
 import { isAmountText } from '@opentill/domain/money';
+import { parsePrice, type Price } from '@opentill/domain/price';
 import { isBlank, wrongType } from './explain/describe-value.ts';
 import {
   explainAmount,
   explainChain,
+  explainCurrency,
   explainDescription,
   explainExpiresIn,
   explainName,
+  explainPrice,
   explainReturnUrl,
   explainSymbol,
   explainUid,
@@ -21,8 +25,8 @@ import type { Problem } from './problem.ts';
 
 /** Validated fields that collections and payouts share. Each field is checked by itself. */
 export interface OrderFields {
-  /** Decimal string greater than zero, as sent. */
-  readonly amount: string;
+  /** Decimal string greater than zero, as sent; null for a collection with a price. */
+  readonly amount: string | null;
   readonly symbol: string;
   readonly chain: Chain;
   readonly uid: string | null;
@@ -31,12 +35,15 @@ export interface OrderFields {
 }
 
 export interface CollectionFields extends OrderFields {
+  /** Null for a collection with an amount. */
+  readonly price: Price | null;
   readonly returnUrl: URL | null;
   readonly description: string | null;
   readonly expiresInSeconds: number | null;
 }
 
 export interface PayoutFields extends OrderFields {
+  readonly amount: string;
   /** As sent; its form depends on the chain. */
   readonly receiveAddress: string;
 }
@@ -66,18 +73,20 @@ const EXPIRES_IN_MAX_SECONDS = 86_400;
  */
 export function readCollectionFields(data: JsonObject, rules: FieldRules): CollectionFields | Problem {
   const detail = 'receiveAddress: belongs to createPayout; createCollection takes none';
+  const value = readValue(data);
+  if ('code' in value) return value;
   const order = readOrderFields(
     data,
     rules,
     isBlank(data.get('receiveAddress')) ? undefined : { code: 'RECEIVE_ADDRESS_WRONG', detail },
   );
   if ('code' in order) return order;
-  return readCheckoutFields(data, order, rules.allowHttpReturnUrl);
+  return readCheckoutFields(data, { ...order, ...value }, rules.allowHttpReturnUrl);
 }
 
 function readCheckoutFields(
   data: JsonObject,
-  order: OrderFields,
+  order: OrderFields & Pick<CollectionFields, 'price'>,
   allowHttp: boolean,
 ): CollectionFields | Problem {
   const returnUrl = readReturnUrl(data.get('returnUrl'), allowHttp);
@@ -103,13 +112,15 @@ export function readPayoutFields(data: JsonObject, rules: FieldRules): PayoutFie
   const value = data.get('receiveAddress');
   const receiveAddress = readText(value);
   const explained = () => wrongType('receiveAddress', value, 'write the receiver of the payout as a string');
+  const amount = readAmount(data);
+  if (typeof amount !== 'string') return amount;
   const order = readOrderFields(
     data,
     rules,
     receiveAddress === undefined ? { code: 'RECEIVE_ADDRESS_BLANK', detail: explained() } : undefined,
   );
   if ('code' in order) return order;
-  return { ...order, receiveAddress: receiveAddress ?? '' };
+  return { ...order, amount, receiveAddress: receiveAddress ?? '' };
 }
 
 /** @param ofReceiver error of `receiveAddress`, if any */
@@ -117,10 +128,7 @@ function readOrderFields(
   data: JsonObject,
   rules: FieldRules,
   ofReceiver: Problem | undefined,
-): OrderFields | Problem {
-  const amount = readAmount(data.get('amount'));
-  if (amount === undefined) return { code: 'AMOUNT_BLANK', detail: explainAmount(data.get('amount')) };
-  if (isZero(amount)) return { code: 'AMOUNT_ZERO' };
+): Omit<OrderFields, 'amount'> | Problem {
   const symbol = readText(data.get('symbol'));
   if (symbol === undefined) return { code: 'SYMBOL_BLANK', detail: explainSymbol(data.get('symbol')) };
   const chain = data.get('chain');
@@ -140,11 +148,34 @@ function readOrderFields(
   if (orderId === null && rules.version === 'V3') {
     return { code: 'ORDER_ID_BLANK', detail: explainName('orderId', undefined) };
   }
-  return { amount, symbol, chain, uid, orderId };
+  return { symbol, chain, uid, orderId };
+}
+
+/** A price with its currency, or an amount. `currency` next to an amount is an unknown member, as before prices. */
+function readValue(data: JsonObject): Pick<CollectionFields, 'amount' | 'price'> | Problem {
+  const value = data.get('price');
+  if (isBlank(value)) {
+    const amount = readAmount(data);
+    return typeof amount === 'string' ? { amount, price: null } : amount;
+  }
+  if (!isBlank(data.get('amount'))) return { code: 'AMOUNT_AND_PRICE' };
+  const code = data.get('currency');
+  const currency = typeof code === 'string' ? code.toUpperCase() : undefined;
+  if (!isCurrency(currency)) return { code: 'CURRENCY_INVALID', detail: explainCurrency(code) };
+  const text = readDecimal(value);
+  const parsed = text === undefined ? undefined : parsePrice(text, currency);
+  if (parsed?.ok !== true) return { code: 'PRICE_INVALID', detail: explainPrice(value, currency) };
+  return { amount: null, price: parsed.price };
+}
+
+function readAmount(data: JsonObject): string | Problem {
+  const amount = readDecimal(data.get('amount'));
+  if (amount === undefined) return { code: 'AMOUNT_BLANK', detail: explainAmount(data.get('amount')) };
+  return isZero(amount) ? { code: 'AMOUNT_ZERO' } : amount;
 }
 
 /** A decimal string, or the literal of a number; never converted to a float. */
-function readAmount(value: JsonValue | undefined): string | undefined {
+function readDecimal(value: JsonValue | undefined): string | undefined {
   const text = typeof value === 'string' ? value : asNumberLexeme(value);
   return text !== undefined && isAmountText(text) ? text : undefined;
 }

@@ -90,6 +90,7 @@ function addMerchant(program: Command, add: AddCommand): void {
     option('--sign-version <version>', '1 or 2'),
     option('--order-ttl-seconds <seconds>'),
     option('--tolerance-bps <bps>', 'underpayment accepted, in hundredths of a percent'),
+    option('--markup-bps <bps>', 'added to amounts computed from a price, in hundredths of a percent'),
     option('--late-grace-seconds <seconds>'),
     option('--notify-reverted', 'send ORDER_REVERTED'),
     option('--no-notify-reverted'),

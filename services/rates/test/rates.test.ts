@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { Database } from '@opentill/db/database';
 import { createLogger } from '@opentill/runtime/logger';
 import { createMetrics, type Metrics } from '@opentill/runtime/metrics';
+import { aCollection, aMerchant } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { composeRates } from '../src/compose.ts';
@@ -230,14 +231,22 @@ describe('settings', () => {
   });
 });
 
-test('keeps current rates and deletes unused ones after a day', async () => {
+test('keeps current rates and those of orders, and deletes others after a day', async () => {
   const round = rounds({ PRICE_CURRENCIES: 'EUR' });
   await round();
   await sql`update rate set taken_at = now() - interval '25 hours'`.execute(admin.kysely);
   const store = createRateStore(database.kysely);
   expect(await store.deleteUnused()).toBe(0);
+  const { rows } = await sql<{ rate_id: string; currency: string; rate: string }>`
+    select rate_id, currency, rate from rate where symbol = 'USDT'`.execute(admin.kysely);
+  await aMerchant(admin.kysely);
+  await aCollection(admin.kysely, { ...rows[0], price: '49.90', markup_bps: 0 });
   await round();
-  expect(await store.deleteUnused()).toBe(2);
+  // The third one gave the amount of an order.
+  expect(await store.deleteUnused()).toBe(1);
+  await sql`delete from deposit_address`.execute(admin.kysely);
+  await sql`delete from orders`.execute(admin.kysely);
+  expect(await store.deleteUnused()).toBe(1);
   expect(Object.keys(await current())).toHaveLength(2);
 });
 

@@ -58,6 +58,29 @@ export function describeCheckoutStates(under: () => CheckoutUnderTest): void {
       await view.page.close();
     }, 300_000);
 
+    it("shows the price in the shop's currency, and reports it with its rate", async () => {
+      const { ETH_SEPOLIA: eth } = chains();
+      const { browser, gateway } = under();
+      const orderId = gateway.newOrderId();
+      const fields = { orderId, price: '49.90', currency: 'EUR', symbol: 'USDT', chain: 'ETH_SEPOLIA' };
+      const create = async () => (await gateway.merchant.createCollection(fields)).data;
+      await waitUntil('rates has stored its first rate', async () => (await create()) !== null);
+      const collection = (await create())!;
+      // 49.90 / 0.92 of service-environments.ts
+      const pricing = { amount: '54.24', currency: 'EUR', price: '49.90', rate: '0.92' };
+      expect(collection).toMatchObject(pricing);
+      const view = await browser.open(collection.paymentUrl!);
+      await untilState(view.page, 'waiting');
+      expect(await view.page.innerText('.amount')).toBe('54.24 USDT');
+      expect(await view.page.innerText('.worth')).toBe('49.90\u00a0EUR');
+      await examineUrl(browser, collection.paymentUrl!, 'priced');
+      await eth.pay({ to: collection.address, amount: '54.24' });
+      await untilState(view.page, 'paid');
+      await examineUrl(browser, collection.paymentUrl!, 'priced-paid');
+      expect((await gateway.merchant.status(orderId)).data).toMatchObject({ status: 'SUCCESS', ...pricing });
+      await view.page.close();
+    }, 300_000);
+
     it('does not ask for a second payment after a reorganisation', async () => {
       const { ETH_SEPOLIA: eth } = chains();
       const collection = await under().order('ETH_SEPOLIA');

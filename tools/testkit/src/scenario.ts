@@ -104,6 +104,26 @@ export async function aCollection(db: Db, overrides: OrderOverrides = {}): Promi
   return order;
 }
 
+/** A current rate that one source gave, valid for a minute. @returns its id */
+export async function aRate(
+  db: Db,
+  { symbol = 'USDT', currency = 'EUR', rate = '0.920500000000', validForSeconds = 60 } = {},
+): Promise<string> {
+  const rateId = randomUUID();
+  const sources = JSON.stringify([
+    { source: 'kraken', pair: `${symbol}/${currency}`, value: rate, at: '2026-11-24T15:00:00.000Z' },
+  ]);
+  await sql`
+    insert into rate (rate_id, symbol, currency, rate, kind, sources, taken_at, valid_until) values (${rateId}, ${symbol},
+      ${currency}, ${rate}, 'MARKET', ${sources}::jsonb, now(), now() + ${validForSeconds} * interval '1 second')`.execute(
+    db,
+  );
+  await sql`
+    insert into current_rate (symbol, currency, rate_id, decided_at) values (${symbol}, ${currency}, ${rateId}, now())
+    on conflict (symbol, currency) do update set rate_id = excluded.rate_id, refusal = null`.execute(db);
+  return rateId;
+}
+
 /** Payout of 250 USDT on ETH_SEPOLIA from a hot wallet or the given deposit address, in status INIT, not reserved. */
 export async function aPayout(db: Db, overrides: OrderOverrides = {}): Promise<OrderRow> {
   const defaults = {

@@ -1,5 +1,5 @@
 import type { Chain } from '@opentill/domain/chains';
-import type { NotifyOrder, OrderStatus, UnmatchedTransfer } from '../notify-order.ts';
+import type { NotifyOrder, OrderPrice, OrderStatus, UnmatchedTransfer } from '../notify-order.ts';
 
 /** The envelope of every answer (docs/api.md section 1); the order of keys is part of the contract. */
 export interface AnswerEnvelope<Data> {
@@ -11,7 +11,7 @@ export interface AnswerEnvelope<Data> {
 }
 
 /** `data` of createCollection and createPayout (docs/api.md section 4). */
-export interface OrderAnswer {
+export interface OrderAnswer extends Partial<OrderPrice> {
   /** COLLECTION: the deposit address. PAYOUT: the hot wallet. In display form. */
   readonly address: string;
   readonly amount: string;
@@ -45,7 +45,7 @@ export interface UnmatchedPayment extends UnmatchedTransfer {
 }
 
 /** `data` of GET pay (docs/api.md section 4). */
-export interface PayinOrderAnswer {
+export interface PayinOrderAnswer extends Partial<OrderPrice> {
   readonly orderId: string;
   readonly chain: Chain;
   /** From the networks file, for display. */

@@ -12,6 +12,12 @@ export const API_ERRORS = {
   AMOUNT_TOO_MANY_DECIMALS: { status: 400, msg: 'The amount has too many decimals.' },
   /** Outside the token's configured minimum and maximum. */
   AMOUNT_OUT_OF_RANGE: { status: 400, msg: 'The amount is out of range.' },
+  /** Data with both an amount and a price. */
+  AMOUNT_AND_PRICE: { status: 400, msg: 'Use either the amount or the price.' },
+  /** Not a decimal greater than zero with at most the minor units of its currency. */
+  PRICE_INVALID: { status: 400, msg: 'The price is invalid.' },
+  /** Not a code of ISO 4217. */
+  CURRENCY_INVALID: { status: 400, msg: 'The currency is invalid.' },
   SYMBOL_BLANK: { status: 400, msg: 'The symbol cannot be left blank.' },
   /** Missing, or neither a preset nor a chain of the networks file. */
   CHAIN_BLANK: { status: 400, msg: 'The chain cannot be left blank.' },
@@ -48,6 +54,8 @@ export const API_ERRORS = {
   MEDIA_TYPE_UNSUPPORTED: { status: 415, msg: 'Unsupported media type' },
   EXPECTATION_FAILED: { status: 417, msg: 'Expectation failed' },
   BALANCE_INSUFFICIENT: { status: 422, msg: 'Insufficient balance' },
+  /** The coin has no valid rate in the currency. */
+  RATE_UNAVAILABLE: { status: 422, msg: 'Rate not available' },
   TOO_MANY_REQUESTS: { status: 429, msg: 'Too many requests. Please slow down.' },
   /** Too many refused signatures from an address that names no merchant, on a gateway with several. */
   MERCHANT_UNNAMED: {

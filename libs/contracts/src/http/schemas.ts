@@ -1,9 +1,9 @@
 import { payinOrder, UNMATCHED, unmatchedPayments, unmatchedTransfer } from './checkout-schemas.ts';
 import { ERROR_ENVELOPE } from './error-envelope.ts';
+import { createCollectionData, createPayoutData } from './request-schemas.ts';
 import {
   chain,
   decimal,
-  NAME_PATTERN,
   object,
   orderId,
   orderStatus,
@@ -15,78 +15,6 @@ import {
 } from './schema-words.ts';
 
 export type { JsonSchema } from './schema-words.ts';
-
-const requestAmount: JsonSchema = {
-  description:
-    'Decimal amount greater than zero, with at most the decimals of the token. A JSON number is accepted too; its literal text is read.',
-  anyOf: [{ type: 'string', pattern: '^[0-9]+(\\.[0-9]+)?$', maxLength: 31 }, { type: 'number' }],
-  examples: ['25.00'],
-};
-const requestUid: JsonSchema = {
-  description:
-    'User identifier: an integer, or the same characters as `orderId`. Required for V2 merchants; not `0`.',
-  anyOf: [{ type: 'string', pattern: NAME_PATTERN }, { type: 'integer' }, { type: 'null' }],
-};
-const requestOrderId: JsonSchema = {
-  ...orNull({ type: 'string', pattern: NAME_PATTERN }),
-  description: `${String(orderId['description'])} Required for V3 merchants; generated for V2 merchants.`,
-  examples: ['order-1001'],
-};
-const requestSymbol: JsonSchema = {
-  type: 'string',
-  minLength: 1,
-  description: 'Token symbol; case does not matter.',
-  examples: ['USDT'],
-};
-
-const createCollectionData: JsonSchema = {
-  type: 'object',
-  description:
-    'Unknown members are ignored, but signed. `receiveAddress` is rejected, because data with a receiver belongs to a payout.',
-  required: ['amount', 'symbol', 'chain'],
-  properties: {
-    amount: requestAmount,
-    symbol: requestSymbol,
-    chain,
-    orderId: requestOrderId,
-    uid: requestUid,
-    returnUrl: {
-      type: ['string', 'null'],
-      format: 'uri',
-      maxLength: 2048,
-      description:
-        "Return link of the checkout: https, with an origin on the merchant's list, which the operator sets: `opentill merchant set <id> --return-origin`.",
-    },
-    description: { type: ['string', 'null'], maxLength: 120, description: 'Shown at checkout.' },
-    expiresIn: {
-      type: ['integer', 'null'],
-      minimum: 60,
-      maximum: 86400,
-      description:
-        'Seconds until the order expires; the default is a setting of the merchant, initially 1800.',
-    },
-  },
-};
-
-const createPayoutData: JsonSchema = {
-  type: 'object',
-  description:
-    'Unknown members are ignored, but signed. Without `orderId` (V2) the signed data identifies the payout permanently: the same data again returns 409 and does not pay again.',
-  required: ['amount', 'symbol', 'chain', 'receiveAddress'],
-  properties: {
-    amount: requestAmount,
-    symbol: requestSymbol,
-    chain,
-    receiveAddress: {
-      type: 'string',
-      minLength: 1,
-      description: 'Destination address; the format is checked for the chain.',
-      examples: ['0x70997970C51812dc3A010C7d01b50e0d17dc79C8'],
-    },
-    orderId: requestOrderId,
-    uid: requestUid,
-  },
-};
 
 const transaction = object('The latest transaction of the order.', {
   chain,
@@ -128,47 +56,75 @@ const orderFields = {
   },
 };
 
-const notifyOrder = object('The state of an order; `data` of the order callbacks.', orderFields);
-
-const notifyUnmatched = object(
-  'The state of an order with the payments that do not count for it. Do not take the status of the order from it.',
-  {
-    ...orderFields,
-    unmatched: {
-      type: 'array',
-      description: UNMATCHED,
-      examples: [
-        [
-          {
-            chain: 'ETH_SEPOLIA',
-            symbol: 'USDC',
-            amount: '25.00',
-            txid: '0x9e41c7d05ab83f26d1e7f0943c8b6a52e0d17c94fb3a685d2e9017c6a4f8b35d',
-            reason: 'WRONG_TOKEN',
-          },
-        ],
-      ],
-      items: object('A payment that does not count.', unmatchedTransfer),
+/** Adds the optional members of an order with a price. */
+function withPrice(schema: JsonSchema): JsonSchema {
+  return {
+    ...schema,
+    properties: {
+      ...(schema['properties'] as object),
+      currency: {
+        type: 'string',
+        description: 'Only of an order with a price: its currency (ISO 4217).',
+        examples: [],
+      },
+      price: { ...decimal('Only of an order with a price: the price in `currency`.'), examples: [] },
+      rate: {
+        ...decimal(
+          'Only of an order with a price: price of one coin in `currency`, before the markup of the merchant.',
+        ),
+        examples: [],
+      },
     },
-  },
+  };
+}
+
+const notifyOrder = withPrice(object('The state of an order; `data` of the order callbacks.', orderFields));
+
+const notifyUnmatched = withPrice(
+  object(
+    'The state of an order with the payments that do not count for it. Do not take the status of the order from it.',
+    {
+      ...orderFields,
+      unmatched: {
+        type: 'array',
+        description: UNMATCHED,
+        examples: [
+          [
+            {
+              chain: 'ETH_SEPOLIA',
+              symbol: 'USDC',
+              amount: '25.00',
+              txid: '0x9e41c7d05ab83f26d1e7f0943c8b6a52e0d17c94fb3a685d2e9017c6a4f8b35d',
+              reason: 'WRONG_TOKEN',
+            },
+          ],
+        ],
+        items: object('A payment that does not count.', unmatchedTransfer),
+      },
+    },
+  ),
 );
 
-const orderState = object('The full state of an order.', { ...orderFields, unmatched: unmatchedPayments });
+const orderState = withPrice(
+  object('The full state of an order.', { ...orderFields, unmatched: unmatchedPayments }),
+);
 
-const newOrder = object('An order as it was created.', {
-  address: text('Deposit address of a collection; hot wallet of a payout.'),
-  amount: decimal('Requested amount.'),
-  symbol: text('Token symbol.'),
-  chain,
-  uid,
-  orderId,
-  expiredTime: unixSeconds('When the request expires.'),
-  paymentUrl: orNull({
-    type: 'string',
-    format: 'uri',
-    description: 'Hosted checkout; null for a payout. Its `sign` ends with a dot and the merchant id.',
+const newOrder = withPrice(
+  object('An order as it was created.', {
+    address: text('Deposit address of a collection; hot wallet of a payout.'),
+    amount: decimal('Requested amount.'),
+    symbol: text('Token symbol.'),
+    chain,
+    uid,
+    orderId,
+    expiredTime: unixSeconds('When the request expires.'),
+    paymentUrl: orNull({
+      type: 'string',
+      format: 'uri',
+      description: 'Hosted checkout; null for a payout. Its `sign` ends with a dot and the merchant id.',
+    }),
   }),
-});
+);
 
 const createdOrder: JsonSchema = {
   ...newOrder,
@@ -295,7 +251,7 @@ export const API_SCHEMAS = {
   Collect: collect,
   CollectCallback: collectCallback,
   Transaction: transaction,
-  PayinOrder: payinOrder,
+  PayinOrder: withPrice(payinOrder),
   PaymentOrderStatus: object('The compact status.', { status: orderStatus, unmatched: unmatchedPayments }),
   SupportedSymbol: supportedSymbol,
   ErrorEnvelope: ERROR_ENVELOPE,

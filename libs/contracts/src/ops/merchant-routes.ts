@@ -39,6 +39,10 @@ const settings = {
     minimum: 0,
     maximum: 10_000,
   }),
+  markupBps: integer('Added to amounts that are computed from a price, in hundredths of a percent.', {
+    minimum: 0,
+    maximum: 10_000,
+  }),
   lateGraceSeconds: integer('Seconds after expiry in which a payment is still accepted.', {
     minimum: 0,
     maximum: 604_800,

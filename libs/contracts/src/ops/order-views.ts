@@ -215,6 +215,27 @@ export const cursor = object('Progress of reading a chain.', {
   ageSeconds: { type: 'number', description: 'Seconds since that commit.' } as Schema<number>,
 });
 
+const pricing = object('How the amount was computed.', {
+  currency: text('Currency of the price (ISO 4217).'),
+  price: decimalText('Price.'),
+  rate: decimalText('Price of one coin in the currency, before the markup.'),
+  markupBps: integer('Markup of the merchant at creation, in hundredths of a percent.'),
+  kind: oneOf(
+    ['PEG', 'MARKET', 'MANUAL'],
+    'PEG: par. MARKET: agreed by sources. MANUAL: set by the operator.',
+  ),
+  takenAt: moment('Time of the rate.'),
+  sources: list(
+    object('Answer of a source.', {
+      source: text('Name.'),
+      pair: text('Pair.'),
+      value: decimalText('Price.'),
+      at: moment('Time of the price.'),
+    }),
+    'Answers on which the rate rests.',
+  ),
+});
+
 export const orderDetail = object('An order with all related records.', {
   order: object('The order.', {
     ...summary,
@@ -225,6 +246,7 @@ export const orderDetail = object('An order with all related records.', {
     description: orNull(text('Description given by the merchant.')),
     version: integer('Increases with every change.'),
   }),
+  pricing: orNull(pricing),
   chainCursor: orNull(cursor),
   transfers: list(transfer, 'Transfers to its address, oldest first.'),
   notifications: list(notification, 'Callbacks, oldest first.'),

@@ -1,5 +1,6 @@
 import { asNumberLexeme, type JsonValue } from '@opentill/contracts/signing/json-value';
 import type { Chain } from '@opentill/domain/chains';
+import { minorUnits, type Currency } from '@opentill/domain/currency';
 import { AMOUNT_DIGITS_MAX, AMOUNT_GRAMMAR } from '@opentill/domain/money';
 import { isBlank, oneOf, quote, wrongType } from './describe-value.ts';
 
@@ -24,6 +25,18 @@ export function explainAmount(value: JsonValue | undefined): string {
 function correctedAmount(text: string): string | undefined {
   const isDecimalComma = /^[0-9]{1,20},(?:[0-9]{1,2}|[0-9]{4,10})$/.test(text);
   return isDecimalComma ? `write ${text.replace(',', '.')}` : undefined;
+}
+
+export function explainCurrency(value: JsonValue | undefined): string {
+  const form = 'write a code of ISO 4217, such as EUR';
+  if (typeof value !== 'string' || isBlank(value)) return wrongType('currency', value, form);
+  return `currency: ${quote(value)} is unknown; ${form}`;
+}
+
+export function explainPrice(value: JsonValue | undefined, currency: Currency): string {
+  const text = typeof value === 'string' ? value : asNumberLexeme(value);
+  const form = `a price in ${currency} is greater than zero, with at most ${minorUnits(currency)} decimals and 18 digits`;
+  return text === undefined ? wrongType('price', value, form) : `price: ${quote(text)}; ${form}`;
 }
 
 export function explainSymbol(value: JsonValue | undefined): string {

@@ -128,6 +128,9 @@ it('lists the values of an existing order that differ from the request', () => {
     address: EVM_ADDRESS.toLowerCase(),
     sourceAddress: null,
     expiresAt: new Date(0),
+    currency: null,
+    price: null,
+    rate: null,
   };
   expect(explainExisting(existing, ['amount'], assets)).toBe('orderId: exists with amount 5.00');
   expect(explainExisting(existing, ['orderType', 'amount'], assets)).toBe('orderId: exists as a payout');

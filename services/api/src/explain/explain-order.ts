@@ -44,6 +44,20 @@ export function explainOrigin(returnUrl: URL, origins: readonly string[]): strin
   return `returnUrl: the origin ${quote(returnUrl.origin)} is not on the list of this merchant: ${listed}. The operator sets the list: opentill merchant set <id> --return-origin`;
 }
 
+const REFUSALS: Readonly<Record<string, string>> = {
+  TOO_FEW_SOURCES: 'too few sources answer',
+  RATES_STALE: 'the sources are stale',
+  SOURCES_DISAGREE: 'the sources disagree',
+  DEPEGGED: 'the coin is off its peg',
+};
+
+/** @param refusal of current_rate; null: the rate is too old; undefined: the pair is not configured */
+export function explainRate(symbol: string, currency: string, refusal: string | null | undefined): string {
+  if (refusal === undefined) return `currency: the gateway has no rate of ${symbol} in ${currency}`;
+  const why = refusal === null ? 'the last one is too old' : (REFUSALS[refusal] ?? refusal);
+  return `currency: no rate of ${symbol} in ${currency} now: ${why}; repeat the request later`;
+}
+
 const ADDRESS_FORMS: Readonly<Record<Family, string>> = {
   EVM: '0x and 40 hex digits',
   TRON: 'T and 33 characters of base58check',
@@ -69,9 +83,11 @@ export function explainExisting(
   assets: Pick<AssetBook, 'formatAddress'>,
 ): string {
   if (differing.includes('orderType')) return `orderId: exists as a ${existing.orderType.toLowerCase()}`;
-  const { amount, decimals, displayDecimals, symbol, chain, uid, family, address } = existing;
+  const { amount, decimals, displayDecimals, symbol, chain, uid, family, address, price, currency } =
+    existing;
   const values: Readonly<Record<Exclude<OrderDifference, 'orderType'>, () => string>> = {
     amount: () => formatAmount(amount, decimals, displayDecimals),
+    price: () => (price === null ? 'none' : `${price} ${currency}`),
     symbol: () => symbol,
     chain: () => chain,
     uid: () => uid ?? 'null',

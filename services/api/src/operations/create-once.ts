@@ -1,6 +1,7 @@
 import { API_ERRORS, duplicateOfOrderText } from '@opentill/contracts/http/api-errors';
 import type { OrderAnswer } from '@opentill/contracts/http/answers';
 import type { OrderType } from '@opentill/contracts/notify-order';
+import type { Price } from '@opentill/domain/price';
 import { refusal, refusalWithText, success, type Answer } from '../answer.ts';
 import { explainExisting } from '../explain/explain-order.ts';
 import type { Merchant } from '../merchant-book.ts';
@@ -13,7 +14,10 @@ import type { OrderDeps } from './order-deps.ts';
 
 /** A signed request for an order, with the keys that identify a repeated request. */
 export interface OrderRequest<
-  Fields extends OrderFields = OrderFields & { readonly receiveAddress?: string },
+  Fields extends OrderFields = OrderFields & {
+    readonly receiveAddress?: string;
+    readonly price?: Price | null;
+  },
 > {
   readonly merchant: Merchant;
   readonly nonce: SpentNonce;

@@ -4,7 +4,7 @@ import { explainReceiver } from '../explain/explain-order.ts';
 import type { PayoutFields } from '../order-fields.ts';
 import type { Problem } from '../problem.ts';
 import type { CreationAttempt, OrderRequest } from './create-once.ts';
-import { creationOf, isInRange, newOrder } from './new-order.ts';
+import { creationOf, isInRange, newOrder, NO_PRICE } from './new-order.ts';
 import { outOfRange, tooManyDecimals, unsupported } from './reject-fields.ts';
 import type { OrderDeps } from './order-deps.ts';
 
@@ -32,14 +32,14 @@ export async function createPayout(
   }
   const { family } = asset;
   const amount = parseAmount(fields.amount, asset.decimals);
-  if (!amount.ok) return tooManyDecimals(fields, asset);
+  if (!amount.ok) return tooManyDecimals(fields.amount, asset);
   const receiver = asset.codec.parse(fields.receiveAddress);
   if (receiver === undefined) {
     const detail = explainReceiver(fields.receiveAddress, asset, deps.assets);
     return { code: 'RECEIVE_ADDRESS_WRONG', detail };
   }
   if (asset.isTokenContract(receiver)) return TOKEN_CONTRACT;
-  if (!isInRange(amount.value, asset)) return outOfRange(fields, asset);
+  if (!isInRange(amount.value, asset)) return outOfRange(fields.amount, asset);
   if (hotWallets.includes(receiver) || (await deps.store.isDepositAddress(family, receiver))) {
     return OWN_ADDRESS;
   }
@@ -50,6 +50,7 @@ export async function createPayout(
   }
 
   const order = newOrder(deps, request, asset, amount.value, {
+    ...NO_PRICE,
     acceptedAmount: amount.value,
     address: receiver,
     sourceAddress: hotWallet,

@@ -17,6 +17,9 @@ const payout: CreatedOrder = {
   address: receiver,
   sourceAddress: '0x00000000000000000000000000000000000000aa',
   expiresAt: new Date(0),
+  currency: null,
+  price: null,
+  rate: null,
 };
 const request = {
   orderType: 'PAYOUT' as const,

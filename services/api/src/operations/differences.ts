@@ -1,10 +1,12 @@
 import type { OrderType } from '@opentill/contracts/notify-order';
 import type { Family } from '@opentill/domain/chains';
 import { parseAmount } from '@opentill/domain/money';
+import { formatPrice, type Price } from '@opentill/domain/price';
 import type { OrderFields } from '../order-fields.ts';
 import type { CreatedOrder } from '../store/create-orders.ts';
 
-export type OrderDifference = 'orderType' | 'amount' | 'symbol' | 'chain' | 'uid' | 'receiveAddress';
+export type OrderDifference =
+  'orderType' | 'amount' | 'price' | 'symbol' | 'chain' | 'uid' | 'receiveAddress';
 
 /**
  * Lists the fields in which a request differs from an existing order; none means that they are equal. Compares parsed
@@ -13,13 +15,23 @@ export type OrderDifference = 'orderType' | 'amount' | 'symbol' | 'chain' | 'uid
  */
 export function differences(
   existing: CreatedOrder,
-  request: OrderFields & { readonly orderType: OrderType; readonly receiveAddress?: string },
+  request: OrderFields & {
+    readonly orderType: OrderType;
+    readonly receiveAddress?: string;
+    readonly price?: Price | null;
+  },
   parseAddress: (family: Family, text: string) => string | undefined,
 ): readonly OrderDifference[] {
-  const amount = parseAmount(request.amount, existing.decimals);
+  const amount = request.amount === null ? undefined : parseAmount(request.amount, existing.decimals);
+  const price = request.price ?? null;
   const isEqual: Readonly<Record<OrderDifference, boolean>> = {
     orderType: existing.orderType === request.orderType,
-    amount: amount.ok && amount.value === existing.amount,
+    // With a price the amount is computed, so only the price is compared.
+    amount: amount === undefined || (amount.ok && amount.value === existing.amount),
+    price:
+      price === null
+        ? existing.price === null
+        : existing.price === formatPrice(price) && existing.currency === price.currency,
     symbol: existing.symbol.toUpperCase() === request.symbol.toUpperCase(),
     chain: existing.chain === request.chain,
     uid: existing.uid === request.uid,

@@ -1,4 +1,4 @@
-import { notifyOrderText, toNotifyOrder } from '@opentill/contracts/format-order';
+import { notifyOrderText, pricingOf, toNotifyOrder } from '@opentill/contracts/format-order';
 import { newEvent, type OutboxEvent } from '@opentill/db/outbox';
 import type { BaseUnits } from '@opentill/domain/money';
 import { unixSeconds } from '@opentill/runtime/clock';
@@ -9,8 +9,25 @@ import type { OrderDeps } from './order-deps.ts';
 
 export type OwnFields = Pick<
   NewOrder,
-  'acceptedAmount' | 'address' | 'sourceAddress' | 'lateGraceSeconds' | 'returnUrl' | 'description'
+  | 'acceptedAmount'
+  | 'address'
+  | 'sourceAddress'
+  | 'lateGraceSeconds'
+  | 'returnUrl'
+  | 'description'
+  | PriceField
 >;
+
+type PriceField = 'currency' | 'price' | 'rate' | 'rateId' | 'markupBps';
+
+/** For an order with an amount. */
+export const NO_PRICE: Pick<NewOrder, PriceField> = {
+  currency: null,
+  price: null,
+  rate: null,
+  rateId: null,
+  markupBps: null,
+};
 
 export function isInRange(amount: BaseUnits, asset: Asset): boolean {
   return (
@@ -58,7 +75,8 @@ export function creationOf(
   furtherEvents: readonly OutboxEvent[] = [],
 ): Creation {
   const notificationId = deps.newId();
-  const notice = toNotifyOrder({ ...order, status: 'INIT', reason: null, actualAmount: null }, null);
+  const state = { status: 'INIT', reason: null, actualAmount: null } as const;
+  const notice = toNotifyOrder({ ...order, ...state, pricing: pricingOf(order) }, null);
   return {
     order,
     nonce,

@@ -7,6 +7,8 @@ import type {
   UnmatchedPayment,
 } from '@opentill/contracts/http/answers';
 import {
+  priceMembers,
+  pricingOf,
   toNotifyOrder,
   type TransactionContext,
   type TransferToFormat,
@@ -50,6 +52,7 @@ export function toOrderAnswer(
       collection ? order.address : (order.sourceAddress ?? ''),
     ),
     amount: formatAmount(order.amount, order.decimals, order.displayDecimals),
+    ...priceMembers(pricingOf(order)),
     symbol: order.symbol,
     chain: order.chain,
     uid: order.uid,
@@ -59,7 +62,8 @@ export function toOrderAnswer(
   };
 }
 
-export function toStatusAnswer(order: OrderRow, assets: AssetBook): OrderStateAnswer {
+export function toStatusAnswer(row: OrderRow, assets: AssetBook): OrderStateAnswer {
+  const order = { ...row, pricing: pricingOf(row) };
   const unmatched = unmatchedOf(order, assets);
   const transfer = transferOf(order);
   if (transfer === undefined) return { ...toNotifyOrder(order, null), unmatched };
@@ -115,6 +119,7 @@ export function toPayinAnswer(order: OrderRow, assets: AssetBook, now: Date): Pa
     decimals: order.decimals,
     address: assets.formatAddress(order.family, order.address),
     amount: show(order.amount),
+    ...priceMembers(pricingOf(order)),
     actualAmount: order.actualAmount === null ? null : show(order.actualAmount),
     expiredTime: unixSeconds(order.expiresAt),
     status: order.status,

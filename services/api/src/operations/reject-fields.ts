@@ -13,10 +13,12 @@ export function unsupported(
   return { code: 'SYMBOL_UNSUPPORTED', detail: explainUnsupported(assets, chain, symbol) };
 }
 
-export function tooManyDecimals({ amount }: Pick<OrderFields, 'amount'>, asset: Asset): Problem {
+/** @param amount decimal text */
+export function tooManyDecimals(amount: string, asset: Asset): Problem {
   return { code: 'AMOUNT_TOO_MANY_DECIMALS', detail: explainDecimals(amount, asset) };
 }
 
-export function outOfRange({ amount }: Pick<OrderFields, 'amount'>, asset: Asset): Problem {
+/** @param amount decimal text */
+export function outOfRange(amount: string, asset: Asset): Problem {
   return { code: 'AMOUNT_OUT_OF_RANGE', detail: explainRange(amount, asset) };
 }

@@ -31,6 +31,12 @@ export interface NewOrder {
   readonly traceparent?: string | undefined;
   readonly createdAt: Date;
   readonly expiresAt: Date;
+  /** Null for an order with an amount, as are the next four. */
+  readonly currency: string | null;
+  readonly price: string | null;
+  readonly rate: string | null;
+  readonly rateId: string | null;
+  readonly markupBps: number | null;
 }
 
 export interface Creation {
@@ -61,6 +67,9 @@ const CREATED = [
   'address',
   'sourceAddress',
   'expiresAt',
+  'currency',
+  'price',
+  'rate',
 ] as const satisfies readonly (keyof NewOrder)[];
 
 /** An order as first created. Repeated requests are compared with it and answered from it. */

@@ -3,6 +3,7 @@ import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Db } from '@opentill/db/database';
 import { creations } from './create-orders.ts';
 import { orderReads } from './read-orders.ts';
+import { rateReads } from './read-rate.ts';
 import { upkeep } from './maintenance.ts';
 import { watching } from './watch-orders.ts';
 
@@ -13,6 +14,7 @@ export function createStore(db: Db, networks: readonly NetworkConfig[]) {
   return {
     ...creations(db),
     ...orderReads(db, configuredTokens(networks)),
+    ...rateReads(db),
     ...watching(db),
     ...upkeep(db, enabled),
   };

@@ -16,6 +16,7 @@ export interface MerchantRow {
   readonly returnOrigins: readonly string[];
   readonly orderTtlSeconds: number;
   readonly underpaymentToleranceBps: number;
+  readonly markupBps: number;
   readonly lateGraceSeconds: number;
   readonly rateLimits: unknown;
   readonly enabled: boolean;
@@ -31,7 +32,7 @@ export function upkeep(db: Db, networks: readonly NetworkConfig[]) {
       const { rows } = await sql<MerchantRow>`
         select merchant_id as "merchantId", version, sign_version as "signVersion", token_sealed as "tokenSealed",
           return_origins as "returnOrigins", order_ttl_seconds as "orderTtlSeconds",
-          underpayment_tolerance_bps as "underpaymentToleranceBps", late_grace_seconds as "lateGraceSeconds",
+          underpayment_tolerance_bps as "underpaymentToleranceBps", markup_bps as "markupBps", late_grace_seconds as "lateGraceSeconds",
           rate_limits as "rateLimits", enabled, created_at as "createdAt", updated_at as "updatedAt", now() as "readAt"
         from merchant where updated_at >= coalesce(${since ?? null}::timestamptz, '-infinity')`.execute(db);
       return rows;

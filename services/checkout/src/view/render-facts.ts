@@ -46,6 +46,7 @@ export function renderReceipt(
   const amounts = amountRows(order, 'paid', say);
   return markup`<dl class="facts receipt">${rowsOf([
     ...(amounts.length > 0 ? amounts : [[say('amount'), moneyOf(order, order.amount, say)] as const]),
+    priceRow(order, say),
     [
       say('paidAt'),
       time !== null &&
@@ -61,6 +62,12 @@ function rowsOf(rows: readonly Row[]): Html[] {
   return rows
     .filter(([, value]) => value !== false)
     .map(([name, value]) => markup`<div><dt>${name}</dt><dd>${value}</dd></div>`);
+}
+
+/** In the shop's currency. */
+function priceRow({ price, currency }: CheckoutOrder, say: Say): Row {
+  const isPriced = price !== undefined && currency !== undefined;
+  return [say('price'), isPriced && markup`<bdi dir="ltr" class="whole">${say.money(price, currency)}</bdi>`];
 }
 
 function orderRow({ orderId }: CheckoutOrder, say: Say): Row {

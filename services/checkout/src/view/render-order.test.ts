@@ -32,6 +32,19 @@ describe('the summary', () => {
     expect(textOf(draw({ isTestNetwork: false }))).not.toContain('Test network');
   });
 
+  test("shows the price in the shop's currency next to the whole amount", () => {
+    const priced = { amount: '1354.30', price: '1249.90', currency: 'EUR', rate: '0.9229' };
+    expect(textOf(draw({ ...priced, merchant: A_MERCHANT }))).toContain(
+      'Pay Acme Cloud 1,354.30 USDT 1,249.90 EUR',
+    );
+    expect(textOf(draw(priced, {}, 'de'))).toContain('1.249,90 EUR');
+    const partly = draw({ ...priced, status: 'PENDING', receivedAmount: '1000.00' });
+    expect(textOf(partly)).not.toContain('EUR');
+    expect(textOf(draw({ ...priced, status: 'SUCCESS', actualAmount: '1354.30' }))).toContain(
+      'Price 1,249.90 EUR',
+    );
+  });
+
   test('takes the name of the theme for a merchant without a name', () => {
     expect(draw({}, { shopName: 'Kiosk' })).toContain('<h1>Pay Kiosk</h1>');
     expect(draw({}, { shopName: '' })).toContain('<h1>Payment request</h1>');

@@ -25,8 +25,15 @@ export function renderSummary(
     <h1>${titleOf(order, state, nameOf(order, around), say)}</h1>
     ${state === 'partial' && markup`<p class="label">${say('amountMissing')}</p>`}
     ${renderAmount(amount, order, say)}
+    ${amount === order.amount && renderPrice(order, say)}
     ${order.description !== null && markup`<p class="description"><bdi>${order.description}</bdi></p>`}
   </section>`;
+}
+
+/** The price in the shop's currency, from which the amount was computed. */
+function renderPrice({ price, currency }: CheckoutOrder, say: Say): Html | false {
+  if (price === undefined || currency === undefined) return false;
+  return markup`<p class="worth"><bdi dir="ltr" class="whole">${say.money(price, currency)}</bdi></p>`;
 }
 
 function nameOf({ merchant }: CheckoutOrder, { shopName }: Pick<PageContext, 'shopName'>): string | null {

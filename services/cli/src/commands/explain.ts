@@ -42,6 +42,11 @@ function explainOrder(context: CliContext, detail: Detail): void {
   print(
     `  ${order.amount} ${order.symbol} on ${order.chain} ${order.orderType === 'PAYOUT' ? 'to' : 'at'} ${order.address}`,
   );
+  if (detail.pricing !== null) {
+    const { price, currency, rate, markupBps, kind, sources } = detail.pricing;
+    print(`  price ${price} ${currency}, rate ${rate} (${kind}), markup ${markupBps} bps`);
+    for (const { source, pair, value, at } of sources) print(`    ${source} ${pair} ${value} at ${at}`);
+  }
   print(`  detected ${order.detectedAmount}, actual ${order.actualAmount ?? '-'}`);
   print(`  created ${order.createdAt}, expires ${order.expiresAt}`);
   if (cursor === null) print('  the chain was never read: no scanner has committed a cursor');

@@ -71,6 +71,7 @@ export async function printMerchant(context: CliContext, merchantId: string): Pr
     ['return origins', m.returnOrigins.join(' ')],
     ['order lifetime', `${m.orderTtlSeconds} s`],
     ['tolerance', `${m.underpaymentToleranceBps} bps`],
+    ['markup', `${m.markupBps} bps`],
     ['late grace', `${m.lateGraceSeconds} s`],
     ['rate limits', JSON.stringify(m.rateLimits)],
   ];

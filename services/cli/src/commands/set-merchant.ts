@@ -17,6 +17,7 @@ export interface SetMerchantOptions extends Typed<
   | 'signVersion'
   | 'orderTtlSeconds'
   | 'toleranceBps'
+  | 'markupBps'
   | 'lateGraceSeconds'
 > {
   readonly returnOrigin?: readonly string[];
@@ -88,6 +89,7 @@ function readFields(options: SetMerchantOptions): SetFields {
     returnOrigins: origins,
     signVersion: integer('--sign-version', options.signVersion, 1, 2),
     orderTtlSeconds: integer('--order-ttl-seconds', options.orderTtlSeconds, 60, 86_400),
+    markupBps: integer('--markup-bps', options.markupBps, 0, 10_000),
     underpaymentToleranceBps: integer('--tolerance-bps', options.toleranceBps, 0, 10_000),
     lateGraceSeconds: integer('--late-grace-seconds', options.lateGraceSeconds, 0, 604_800),
     notifyReverted,

@@ -1,4 +1,5 @@
 import { sql, type RawBuilder } from 'kysely';
+import { pricingOf } from '@opentill/contracts/format-order';
 import type { OrderStatus } from '@opentill/contracts/notify-order';
 import type { Tx } from '@opentill/db/database';
 import type { Chain } from '@opentill/domain/chains';
@@ -51,6 +52,9 @@ interface LockedRow {
   accepted_amount: BaseUnits;
   detected_amount: BaseUnits;
   actual_amount: BaseUnits | null;
+  currency: string | null;
+  price: string | null;
+  rate: string | null;
   confirmations_required: number | null;
   cutoff_seconds: number;
   notify_reverted: boolean;
@@ -75,6 +79,7 @@ export async function lockOrders(
   const { rows } = await sql<LockedRow>`
     select o.order_pk, o.merchant_id, o.order_id, o.uid, o.status, o.reason, o.chain, o.symbol, o.contract_address,
       o.decimals, o.display_decimals, o.amount, o.accepted_amount, o.detected_amount, o.actual_amount,
+      o.currency, o.price, o.rate,
       o.confirmations_required, m.notify_reverted, m.notify_unmatched,
       o.late_callback_at, o.late_callback_due_at, o.unmatched_callback_at, o.unmatched_callback_due_at, o.traceparent,
       floor(extract(epoch from o.cutoff_at))::float8 as cutoff_seconds
@@ -99,6 +104,7 @@ export async function lockOrders(
     acceptedAmount: row.accepted_amount,
     detectedAmount: row.detected_amount,
     actualAmount: row.actual_amount,
+    pricing: pricingOf(row),
     confirmationsRequired: row.confirmations_required,
     cutoffSeconds: row.cutoff_seconds,
     notifyReverted: row.notify_reverted,

@@ -5,7 +5,7 @@ import { orderAmount, time, timeOrNull } from '../format.ts';
 import { attemptsAt, notificationsOf } from '../store/callbacks.ts';
 import { readCursors } from '../store/chains.ts';
 import { postingsOf } from '../store/ledger.ts';
-import { decisionsOf, readOrder } from '../store/orders.ts';
+import { decisionsOf, readOrder, readPricing } from '../store/orders.ts';
 import { noncesOf, ownTransactionsOf, readPayout } from '../store/payouts.ts';
 import { transfersOf } from '../store/transfers.ts';
 import { findIncidents } from '../store/watch.ts';
@@ -27,10 +27,12 @@ export async function describeOrder({ db, assets }: OpsDeps, orderPk: string): P
   const cursors = await readCursors(db);
   const cursor = cursors.find(({ chain }) => chain === order.chain);
   const payout = await readPayout(db, orderPk);
+  const pricing = await readPricing(db, orderPk);
   const { acceptedAmount, confirmationsRequired, lateGraceSeconds, returnUrl, description, version } = order;
   const rest = { confirmationsRequired, lateGraceSeconds, returnUrl, description, version };
   return {
     order: { ...showOrder(order), acceptedAmount: orderAmount(acceptedAmount, order), ...rest },
+    pricing: pricing === undefined ? null : { ...pricing, takenAt: time(pricing.takenAt) },
     chainCursor: cursor === undefined ? null : showCursor(cursor),
     transfers: (await transfersOf(db, orderPk, SHOWN_MAX)).map((row) => showTransfer(assets, row)),
     notifications: await notificationsWithAttempts(db, orderPk),

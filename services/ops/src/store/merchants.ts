@@ -18,6 +18,7 @@ function merchants(db: Db) {
       'm.sign_version as signVersion',
       'm.order_ttl_seconds as orderTtlSeconds',
       'm.underpayment_tolerance_bps as underpaymentToleranceBps',
+      'm.markup_bps as markupBps',
       'm.late_grace_seconds as lateGraceSeconds',
       'm.notify_reverted as notifyReverted',
       'm.notify_unmatched as notifyUnmatched',
@@ -75,6 +76,7 @@ export async function updateMerchant(
       ...(change.returnOrigins !== undefined && { return_origins: [...change.returnOrigins] }),
       ...(signVersion !== undefined && { sign_version: signVersion as 1 | 2 }),
       ...(change.orderTtlSeconds !== undefined && { order_ttl_seconds: change.orderTtlSeconds }),
+      ...(change.markupBps !== undefined && { markup_bps: change.markupBps }),
       ...(change.underpaymentToleranceBps !== undefined && {
         underpayment_tolerance_bps: change.underpaymentToleranceBps,
       }),

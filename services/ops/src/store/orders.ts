@@ -30,6 +30,22 @@ const SUMMARY = [
   'o.updated_at as updatedAt',
 ] as const;
 
+/** How the amount of an order with a price was computed; undefined for an order with an amount. */
+export async function readPricing(db: Db, orderPk: string) {
+  const { rows } = await sql<{
+    currency: string;
+    price: string;
+    rate: string;
+    markupBps: number;
+    kind: 'PEG' | 'MARKET' | 'MANUAL';
+    takenAt: Date;
+    sources: { source: string; pair: string; value: string; at: string }[];
+  }>`
+    select o.currency, o.price, o.rate, o.markup_bps as "markupBps", r.kind, r.taken_at as "takenAt", r.sources
+    from orders o join rate r on r.rate_id = o.rate_id where o.order_pk = ${orderPk}`.execute(db);
+  return rows[0];
+}
+
 /** Newest first. Each exact key is looked up through its own index. */
 export function selectOrders(
   db: Db,
