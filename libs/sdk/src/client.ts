@@ -7,6 +7,7 @@ import type {
   OrderWithUnmatched,
   OrderStatus,
   PayoutFields,
+  PricedCollectionFields,
   SupportedSymbol,
 } from './orders.ts';
 import { signedBody, signOrderId, type Signing } from './sign-request.ts';
@@ -36,7 +37,10 @@ export interface CallOptions {
 /** An order is created once per `orderId`, so every call may be repeated. All methods throw OpentillError. */
 export interface Opentill {
   /** The same id with the same fields returns the same order and address; with `status` if the order has ended. */
-  createCollection(fields: CollectionFields, options?: CallOptions): Promise<CreatedOrder>;
+  createCollection(
+    fields: CollectionFields | PricedCollectionFields,
+    options?: CallOptions,
+  ): Promise<CreatedOrder>;
   /** `UNPROCESSABLE`: the hot wallet's balance is too low. */
   createPayout(fields: PayoutFields, options?: CallOptions): Promise<CreatedOrder>;
   /** Complete state of a collection or a payout. */

@@ -55,9 +55,12 @@ export interface PriceFields {
   readonly currency: string;
 }
 
-/** With an amount, or with a price in a currency. */
-export type CollectionFields = CheckoutFields &
-  (OrderFields | (SharedFields & PriceFields & { readonly amount?: undefined }));
+export interface CollectionFields extends OrderFields, CheckoutFields {}
+
+/** A collection with a price in a currency instead of an amount. */
+export interface PricedCollectionFields extends SharedFields, CheckoutFields, PriceFields {
+  readonly amount?: undefined;
+}
 
 /** Only of an order with a price. */
 export interface OrderPrice {

@@ -151,14 +151,13 @@ function readOrderFields(
   return { symbol, chain, uid, orderId };
 }
 
-/** A price with its currency, or an amount. `currency` next to an amount is an unknown member, as before prices. */
+/** An amount, or a price with its currency. Next to an amount both are unknown members, as before prices existed. */
 function readValue(data: JsonObject): Pick<CollectionFields, 'amount' | 'price'> | Problem {
   const value = data.get('price');
-  if (isBlank(value)) {
+  if (isBlank(value) || !isBlank(data.get('amount'))) {
     const amount = readAmount(data);
     return typeof amount === 'string' ? { amount, price: null } : amount;
   }
-  if (!isBlank(data.get('amount'))) return { code: 'AMOUNT_AND_PRICE' };
   const code = data.get('currency');
   const currency = typeof code === 'string' ? code.toUpperCase() : undefined;
   if (!isCurrency(currency)) return { code: 'CURRENCY_INVALID', detail: explainCurrency(code) };

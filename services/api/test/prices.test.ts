@@ -163,7 +163,6 @@ describe('without a valid rate', () => {
 
 describe('fields', () => {
   test.each([
-    [{ amount: '1' }, 'Use either the amount or the price.'],
     [{ currency: undefined }, 'The currency is invalid.'],
     [{ currency: 'EURO' }, 'The currency is invalid.'],
     [{ price: '49.905' }, 'The price is invalid.'],
@@ -176,11 +175,14 @@ describe('fields', () => {
     expect(await create(priced(change))).toMatchObject({ code: 400, msg });
   });
 
-  test('ignores a currency next to an amount, as before prices existed', async () => {
-    const answer = await create(priced({ price: undefined, amount: '5', currency: 'whatever' }));
-    expect(answer).toMatchObject({ code: 200, data: { amount: '5.00' } });
-    for (const member of ['currency', 'price', 'rate']) expect(answer.data).not.toHaveProperty(member);
-  });
+  test.each([undefined, '49.90', 'of the shop', { net: '4' }])(
+    'ignores currency and price %j next to an amount, as before prices existed',
+    async (price) => {
+      const answer = await create(priced({ price, amount: '5', currency: 'whatever' }));
+      expect(answer).toMatchObject({ code: 200, data: { amount: '5.00' } });
+      for (const member of ['currency', 'price', 'rate']) expect(answer.data).not.toHaveProperty(member);
+    },
+  );
 });
 
 describe('the database', () => {

@@ -13,7 +13,6 @@ export const API_ERRORS = {
   /** Outside the token's configured minimum and maximum. */
   AMOUNT_OUT_OF_RANGE: { status: 400, msg: 'The amount is out of range.' },
   /** Data with both an amount and a price. */
-  AMOUNT_AND_PRICE: { status: 400, msg: 'Use either the amount or the price.' },
   /** Not a decimal greater than zero with at most the minor units of its currency. */
   PRICE_INVALID: { status: 400, msg: 'The price is invalid.' },
   /** Not a code of ISO 4217. */

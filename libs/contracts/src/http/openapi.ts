@@ -126,7 +126,6 @@ const paths = {
       responses: responses(ref('CreatedOrder'), [
         ...SIGNED_POST,
         ...ORDER_FIELDS,
-        'AMOUNT_AND_PRICE',
         'PRICE_INVALID',
         'CURRENCY_INVALID',
         'RECEIVE_ADDRESS_WRONG',
