@@ -452,9 +452,9 @@ export const ALERT_CASES: readonly AlertCase[] = [
   },
   {
     alert: 'OpentillRatesOld',
-    series: { opentill_rates_saved_age_seconds: '0 301x9' },
+    series: { opentill_rates_saved_age_seconds: '0 301x9', opentill_rates_interval_seconds: '30x10' },
     at: '2m',
-    silent: { opentill_rates_saved_age_seconds: '300x9' },
+    silent: { opentill_rates_saved_age_seconds: '2250x9', opentill_rates_interval_seconds: '225x9' },
   },
   {
     alert: 'OpentillOutboxLag',

@@ -26,7 +26,7 @@ const DELETED_PER_ROUND = 1_000;
 export function createApp(deps: RatesDeps) {
   const { settings, clock, newId } = deps;
   const observe = createObserve(deps);
-  const store = createRateStore(deps.database.kysely);
+  const store = createRateStore(deps.database.kysely, clock);
   const book = createQuoteBook({ settings, clock, observe });
   const refresh = createRateRefresh({ settings, book, store, clock, newId, observe });
   let loops: readonly Loop[] = [];

@@ -70,12 +70,22 @@ export function readRatesConfig(env: Environment): RatesConfig {
   return {
     ...basicSettings(variables),
     rates: {
-      currencies: parsed('PRICE_CURRENCIES', variables.PRICE_CURRENCIES, parseCurrency),
-      coins: parsed('PRICE_COINS', variables.PRICE_COINS, parseCoin),
-      manual: parsed('MANUAL_RATES', variables.MANUAL_RATES, parseManualRate),
+      currencies: parsed(
+        'PRICE_CURRENCIES',
+        variables.PRICE_CURRENCIES,
+        parseCurrency,
+        (currency) => currency,
+      ),
+      coins: parsed('PRICE_COINS', variables.PRICE_COINS, parseCoin, ({ symbol }) => symbol),
+      manual: parsed(
+        'MANUAL_RATES',
+        variables.MANUAL_RATES,
+        parseManualRate,
+        (rate) => `${rate.symbol}/${rate.currency}`,
+      ),
       exchanges: EXCHANGES.filter(isEnabled),
       centralBanks: CENTRAL_BANKS.filter(isEnabled),
-      sourcesUrl: variables.RATE_SOURCES_URL,
+      sourcesUrl: checkedSourcesUrl(variables.RATE_SOURCES_URL),
       rules: {
         market: { maxSpreadBps: variables.RATE_MAX_SPREAD_BPS, maxAgeMs },
         references: { maxSpreadBps: REFERENCE_MAX_SPREAD_BPS, maxAgeMs: REFERENCE_MAX_AGE_MS },
@@ -94,17 +104,46 @@ function parseCurrency(text: string): Currency | undefined {
 const FORMS: Readonly<Record<string, string>> = {
   PRICE_CURRENCIES: 'codes of ISO 4217, such as EUR',
   PRICE_COINS: 'coins with the currency of their peg, such as USDT:USD',
-  MANUAL_RATES: 'rates such as USDT/EUR=0.92',
+  MANUAL_RATES: 'rates such as USDT/EUR=0.92, from 0.000000000001 up to 18 digits before the point',
 };
 
-function parsed<T>(name: string, texts: readonly string[], parse: (text: string) => T | undefined): T[] {
+/** Parses a list. Two entries with the same key are a mistake: only one of them could count. */
+function parsed<T>(
+  name: string,
+  texts: readonly string[],
+  parse: (text: string) => T | undefined,
+  keyOf: (value: T) => string,
+): T[] {
+  const textOf = new Map<string, string>();
   return texts.map((text) => {
     const value = parse(text);
-    if (value !== undefined) return value;
-    const problem = `${name} has '${text}'; write ${FORMS[name]}`;
-    throw new GatewayError<ConfigErrorCode>('CONFIG_INVALID', `configuration: ${problem}`, {
-      retryable: false,
-      context: { problems: [problem] },
-    });
+    if (value === undefined) throw invalid(`${name} has '${text}'; write ${FORMS[name]}`);
+    const key = keyOf(value);
+    const before = textOf.get(key);
+    if (before !== undefined)
+      throw invalid(`${name} has '${before}' and '${text}' for ${key}; keep one of them`);
+    textOf.set(key, text);
+    return value;
+  });
+}
+
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
+
+/** A third party that changes answers on the way sets the rates, so that plain http is for this machine only. */
+function checkedSourcesUrl(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  if (!URL.canParse(text)) throw invalid('RATE_SOURCES_URL is no URL');
+  const { protocol, hostname } = new URL(text);
+  if (protocol !== 'https:' && !LOOPBACK.test(hostname))
+    throw invalid(
+      'RATE_SOURCES_URL must be https; http is for this machine only, such as http://127.0.0.1:8080',
+    );
+  return text;
+}
+
+function invalid(problem: string): GatewayError<ConfigErrorCode> {
+  return new GatewayError('CONFIG_INVALID', `configuration: ${problem}`, {
+    retryable: false,
+    context: { problems: [problem] },
   });
 }

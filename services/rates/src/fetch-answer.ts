@@ -41,6 +41,6 @@ async function readText(response: Response): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-function unreachable(detail: string, cause?: unknown): GatewayError<SourceErrorCode> {
+export function unreachable(detail: string, cause?: unknown): GatewayError<SourceErrorCode> {
   return new GatewayError('SOURCE_UNREACHABLE', detail, { retryable: true, cause });
 }

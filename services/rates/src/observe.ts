@@ -2,6 +2,7 @@ import type { RateDecision } from '@opentill/domain/decide-rate';
 import type { Clock } from '@opentill/runtime/clock';
 import type { Logger } from '@opentill/runtime/logger';
 import type { Metrics } from '@opentill/runtime/metrics';
+import type { RateSettings } from './rate-settings.ts';
 import type { PairRate } from './store/rates.ts';
 
 export interface Observe {
@@ -18,19 +19,21 @@ export interface ObserveDeps {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly clock: Clock;
+  readonly settings: Pick<RateSettings, 'pollIntervalMs'>;
 }
 
-export function createObserve({ logger, metrics, clock }: ObserveDeps): Observe {
-  const { answers, offered, depegged, distance } = createRateMetrics(metrics);
+export function createObserve({ logger, metrics, clock, settings }: ObserveDeps): Observe {
+  const { answers, offered, depegged, distance, interval } = createRateMetrics(metrics);
+  interval.set(settings.pollIntervalMs / 1_000);
   const failing = new Set<string>();
   const depeggedCoins = new Set<string>();
   const refusals = new Map<string, string | null>();
-  let savedAtMs: number | undefined;
+  let savedAtMs = clock.now().getTime();
   metrics.gauge({
     name: 'opentill_rates_saved_age_seconds',
-    help: 'Time since a round stored its rates; no series before the first round',
+    help: 'Time since a round stored its rates; before the first one, since the start',
     collect(gauge) {
-      if (savedAtMs !== undefined) gauge.set((clock.now().getTime() - savedAtMs) / 1_000);
+      gauge.set((clock.now().getTime() - savedAtMs) / 1_000);
     },
   });
 
@@ -46,16 +49,14 @@ export function createObserve({ logger, metrics, clock }: ObserveDeps): Observe 
       logger.warn('rate source failed', { source, path, error });
     },
     decided(symbol, peg, { pegDistanceBps, isDepegged }) {
-      depegged.set({ symbol }, isDepegged ? 1 : 0);
       distance.set({ symbol }, pegDistanceBps === undefined ? Number.NaN : pegDistanceBps / 10_000);
-      if (isDepegged === depeggedCoins.has(symbol)) return;
-      if (isDepegged) {
+      if (isDepegged && !depeggedCoins.has(symbol)) {
         depeggedCoins.add(symbol);
         logger.error('coin depegged', { symbol, peg, pegDistanceBps });
-      } else if (pegDistanceBps !== undefined) {
-        depeggedCoins.delete(symbol);
+      } else if (!isDepegged && pegDistanceBps !== undefined && depeggedCoins.delete(symbol)) {
         logger.info('coin back at its peg', { symbol, peg, pegDistanceBps });
       }
+      depegged.set({ symbol }, depeggedCoins.has(symbol) ? 1 : 0);
     },
     ratesSaved(rates) {
       savedAtMs = clock.now().getTime();
@@ -87,7 +88,7 @@ function createRateMetrics(metrics: Metrics) {
   });
   const depegged = metrics.gauge({
     name: 'opentill_rates_depegged_bool',
-    help: '1 while the coin is farther from its peg than PEG_TOLERANCE_BPS',
+    help: '1 from an agreed price farther from the peg than PEG_TOLERANCE_BPS until an agreed one at the peg',
     labelNames: ['symbol'],
   });
   const distance = metrics.gauge({
@@ -95,5 +96,9 @@ function createRateMetrics(metrics: Metrics) {
     help: 'Distance of the coin from its peg; NaN while its sources do not agree',
     labelNames: ['symbol'],
   });
-  return { answers, offered, depegged, distance };
+  const interval = metrics.gauge({
+    name: 'opentill_rates_interval_seconds',
+    help: 'Time between two rounds, as configured',
+  });
+  return { answers, offered, depegged, distance, interval };
 }

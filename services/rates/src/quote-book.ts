@@ -1,7 +1,7 @@
 import type { Quote } from '@opentill/domain/agree-rate';
 import type { ReferenceTable } from '@opentill/domain/decide-rate';
 import type { Clock } from '@opentill/runtime/clock';
-import { fetchAnswer } from './fetch-answer.ts';
+import { fetchAnswer, unreachable } from './fetch-answer.ts';
 import type { Observe } from './observe.ts';
 import type { RateSettings } from './rate-settings.ts';
 import type { TickerSource } from './sources/source.ts';
@@ -21,6 +21,8 @@ export interface QuoteBook {
 }
 
 const REQUEST_TIMEOUT_MS = 5_000;
+/** An answer that took longer passed through a machine that was suspended: its age is unknown. */
+const ANSWER_TIME_MAX_MS = REQUEST_TIMEOUT_MS + 1_000;
 /** Central banks publish once a day. */
 const REFERENCES_KEPT_MS = 3_600_000;
 
@@ -32,19 +34,25 @@ export function createQuoteBook({ settings, clock, observe }: QuoteBookDeps): Qu
   const urlOf = (source: { readonly name: string; readonly baseUrl: string }, path: string): string =>
     (settings.sourcesUrl === undefined ? source.baseUrl : `${settings.sourcesUrl}/${source.name}`) + path;
 
-  /** A time in the future counts as now: a source must not keep its answer fresh by it. */
+  /**
+   * An answer is as old as its request: it may have waited on the way. A later time in it does not count, since a source
+   * must not keep its answer fresh by it.
+   */
   async function ask<T extends { readonly atMs?: number }>(
     source: { readonly name: string; readonly baseUrl: string },
     path: string,
     stop: AbortSignal,
     read: (body: string) => T,
   ): Promise<(T & { readonly source: string; readonly atMs: number }) | undefined> {
+    const askedAtMs = clock.now().getTime();
     try {
       const { body, ageMs } = await fetchAnswer(urlOf(source, path), REQUEST_TIMEOUT_MS, stop);
-      const answeredAtMs = clock.now().getTime() - ageMs;
+      if (clock.now().getTime() - askedAtMs > ANSWER_TIME_MAX_MS)
+        throw unreachable('an answer after its time limit');
+      const newestMs = askedAtMs - ageMs;
       const reading = read(body);
       observe.sourceRead(source.name);
-      return { ...reading, source: source.name, atMs: Math.min(reading.atMs ?? answeredAtMs, answeredAtMs) };
+      return { ...reading, source: source.name, atMs: Math.min(reading.atMs ?? newestMs, newestMs) };
     } catch (error) {
       if (!stop.aborted) observe.sourceFailed(source.name, path, error);
       return undefined;

@@ -1,7 +1,8 @@
 import { isCurrency, type Currency } from '@opentill/domain/currency';
 import type { PricedCoin, RateRules } from '@opentill/domain/decide-rate';
-import { parseRatio, type Ratio } from '@opentill/domain/ratio';
+import { parseRatio, toDecimal, type Ratio } from '@opentill/domain/ratio';
 import type { ReferenceSource, TickerSource } from './sources/source.ts';
+import { RATE_DECIMALS } from './store/rates.ts';
 
 export interface ManualRate {
   readonly symbol: string;
@@ -23,15 +24,20 @@ export interface RateSettings {
   readonly pollIntervalMs: number;
 }
 
-/** `USDT:USD`. Undefined: not a coin with its peg. */
+/** Form of `rate.rate`. */
+const STORABLE = /^(?![0.]+$)\d{1,18}\.\d+$/;
+
+/** `USDT:USD`, with the symbol in any case. Undefined: not a coin with its peg. */
 export function parseCoin(text: string): PricedCoin | undefined {
   const [symbol = '', peg] = text.split(':');
-  return isCurrency(peg) ? { symbol, peg } : undefined;
+  return isCurrency(peg) ? { symbol: symbol.toUpperCase(), peg } : undefined;
 }
 
-/** `USDT/EUR=0.92`. Undefined: not a rate. */
+/** `USDT/EUR=0.92`, with the symbol in any case. Undefined: not a rate, or one that cannot be stored. */
 export function parseManualRate(text: string): ManualRate | undefined {
-  const [, symbol = '', currency, rate = ''] = /^(\S+)\/([A-Z]{3})=(\S+)$/.exec(text) ?? [];
+  const [, symbol = '', currency, rate = ''] = /^([A-Za-z0-9._-]{1,32})\/([A-Z]{3})=(\S+)$/.exec(text) ?? [];
   const value = parseRatio(rate);
-  return isCurrency(currency) && value !== undefined ? { symbol, currency, value } : undefined;
+  if (!isCurrency(currency) || value === undefined) return undefined;
+  if (!STORABLE.test(toDecimal(value, RATE_DECIMALS))) return undefined;
+  return { symbol: symbol.toUpperCase(), currency, value };
 }

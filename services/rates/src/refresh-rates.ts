@@ -52,14 +52,13 @@ export function createRateRefresh(deps: RefreshDeps): (stop: AbortSignal) => Pro
       ...settings.manual.map((rate) => manualRate(deps, rate, nowMs)),
       ...market.map((pair) => marketRate(deps, pair, isDirect(pair), nowMs)),
     ];
-    await store.saveRates(rates);
+    await store.saveRates(rates, new Date(nowMs));
     observe.ratesSaved(rates);
   };
 }
 
 function manualRate({ settings, newId }: RefreshDeps, rate: ManualRate, nowMs: number): PairRate {
   const { symbol, currency } = rate;
-  const takenAt = new Date(nowMs);
   const text = toDecimal(rate.value, RATE_DECIMALS);
   return {
     symbol,
@@ -68,8 +67,9 @@ function manualRate({ settings, newId }: RefreshDeps, rate: ManualRate, nowMs: n
       rateId: newId(),
       rate: text,
       kind: 'MANUAL',
-      sources: [{ source: 'manual', pair: nameOf(symbol, currency), value: text, at: takenAt.toISOString() }],
-      takenAt,
+      sources: [
+        { source: 'manual', pair: nameOf(symbol, currency), value: text, at: new Date(nowMs).toISOString() },
+      ],
       validUntil: new Date(nowMs + settings.rules.market.maxAgeMs),
     },
     refusal: null,
@@ -91,14 +91,10 @@ function marketRate(deps: RefreshDeps, { coin, currency }: Pair, isDirect: boole
     settings.rules,
   );
   observe.decided(symbol, coin.peg, decision);
-  return { symbol, currency, ...storedRate(decision, newId, nowMs) };
+  return { symbol, currency, ...storedRate(decision, newId) };
 }
 
-function storedRate(
-  { outcome }: RateDecision,
-  newId: NewId,
-  nowMs: number,
-): Pick<PairRate, 'rate' | 'refusal'> {
+function storedRate({ outcome }: RateDecision, newId: NewId): Pick<PairRate, 'rate' | 'refusal'> {
   if ('refused' in outcome) return { rate: null, refusal: outcome.refused };
   return {
     rate: {
@@ -111,7 +107,6 @@ function storedRate(
         value: toDecimal(value, RATE_DECIMALS),
         at: new Date(atMs).toISOString(),
       })),
-      takenAt: new Date(nowMs),
       validUntil: new Date(outcome.validUntilMs),
     },
     refusal: null,

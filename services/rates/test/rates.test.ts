@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { sql } from 'kysely';
 import { randomUUID } from 'node:crypto';
 import type { Database } from '@opentill/db/database';
+import type { Clock } from '@opentill/runtime/clock';
 import { createLogger } from '@opentill/runtime/logger';
 import { createMetrics, type Metrics } from '@opentill/runtime/metrics';
 import { aCollection, aMerchant } from '@opentill/testkit/scenario';
@@ -12,7 +13,7 @@ import { readRatesConfig } from '../src/config.ts';
 import { createObserve } from '../src/observe.ts';
 import { createQuoteBook } from '../src/quote-book.ts';
 import { createRateRefresh } from '../src/refresh-rates.ts';
-import { createRateStore } from '../src/store/rates.ts';
+import { createRateStore, type PairRate } from '../src/store/rates.ts';
 import { startFakeSources, type FakeSources } from './fake-sources.ts';
 
 let testDatabase: TestDatabase;
@@ -54,7 +55,10 @@ function setNow(time: string | number): void {
 }
 
 /** One round of the service per call. */
-function rounds(env: Record<string, string> = {}): () => Promise<void> {
+function rounds(
+  env: Record<string, string> = {},
+  storeClock: Clock = { now: () => now },
+): () => Promise<void> {
   const settings = readRatesConfig({
     DATABASE_URL: 'postgres://db/opentill',
     PRICE_CURRENCIES: 'USD,EUR,CHF',
@@ -63,9 +67,9 @@ function rounds(env: Record<string, string> = {}): () => Promise<void> {
   }).rates;
   const clock = { now: () => now };
   const logger = createLogger({ service: 'rates', level: 'silent' });
-  const observe = createObserve({ logger, metrics, clock });
+  const observe = createObserve({ logger, metrics, clock, settings });
   const book = createQuoteBook({ settings, clock, observe });
-  const store = createRateStore(database.kysely);
+  const store = createRateStore(database.kysely, storeClock);
   const refresh = createRateRefresh({ settings, book, store, clock, newId: randomUUID, observe });
   return () => refresh(new AbortController().signal);
 }
@@ -149,11 +153,31 @@ describe('age', () => {
     expect(await current()).toEqual({ 'USDC/EUR': 'RATES_STALE', 'USDT/EUR': 'RATES_STALE' });
   });
 
-  test('a rate is valid until its quotes are stale, however late they were decided', async () => {
-    const round = rounds({ PRICE_CURRENCIES: 'EUR' });
-    await round();
-    const { rows } = await sql<{ valid: Date }>`select valid_until as valid from rate`.execute(admin.kysely);
-    expect(new Set(rows.map(({ valid }) => valid.getTime()))).toEqual(new Set([now.getTime() + 120_000]));
+  test('a rate is valid by the database until its quotes are stale, however late', async () => {
+    setNow('2020-01-01T00:00:00Z'); // another clock than the database's
+    fake.age = '20';
+    await rounds({ PRICE_CURRENCIES: 'EUR' }, { now: () => new Date(now.getTime() + 30_000) })();
+    const { rows } = await sql<{ left: number; age: number; shifted: boolean }>`
+      select distinct extract(epoch from valid_until - c.decided_at)::int as left,
+        extract(epoch from r.taken_at - c.decided_at)::int as age,
+        now() - r.taken_at between interval '29 s' and interval '5 min' as shifted
+      from rate r join current_rate c using (rate_id)`.execute(admin.kysely);
+    expect(rows).toEqual([{ left: 100, age: 0, shifted: true }]);
+  });
+
+  test('an older decision does not replace a newer one, but replaces one of the future', async () => {
+    const store = createRateStore(database.kysely, { now: () => now });
+    const refused = (refusal: PairRate['refusal'], agoMs: number) =>
+      store.saveRates(
+        [{ symbol: 'USDT', currency: 'EUR', rate: null, refusal }],
+        new Date(now.getTime() - agoMs),
+      );
+    await refused('DEPEGGED', 0);
+    await refused('RATES_STALE', 60_000);
+    expect(await current()).toEqual({ 'USDT/EUR': 'DEPEGGED' });
+    await refused('SOURCES_DISAGREE', -3_600_000);
+    await refused('RATES_STALE', 60_000);
+    expect(await current()).toEqual({ 'USDT/EUR': 'RATES_STALE' });
   });
 
   test('an answer that a cache kept, or an old time in it, is not fresh', async () => {
@@ -235,7 +259,7 @@ test('keeps current rates and those of orders, and deletes others after a day', 
   const round = rounds({ PRICE_CURRENCIES: 'EUR' });
   await round();
   await sql`update rate set taken_at = now() - interval '25 hours'`.execute(admin.kysely);
-  const store = createRateStore(database.kysely);
+  const store = createRateStore(database.kysely, { now: () => now });
   expect(await store.deleteUnused()).toBe(0);
   const { rows } = await sql<{ rate_id: string; currency: string; rate: string }>`
     select rate_id, currency, rate from rate where symbol = 'USDT'`.execute(admin.kysely);
