@@ -1,7 +1,6 @@
 import { composeApi } from '@opentill/api/compose';
 import { composeTracker } from '@opentill/confirmation-tracker/compose';
 import { composeOps } from '@opentill/ops/compose';
-import { composeRates } from '@opentill/rates/compose';
 import { readConfig } from '@opentill/runtime/config';
 import { createMetrics, joinMetrics } from '@opentill/runtime/metrics';
 import type { Compose, ComposedService } from '@opentill/runtime/run-process';
@@ -10,6 +9,7 @@ import { composeScanner as composeScannerEvm } from '@opentill/scanner-evm/compo
 import { composeScanner as composeScannerSui } from '@opentill/scanner-sui/compose';
 import { composeScanner as composeScannerTron } from '@opentill/scanner-tron/compose';
 import { composeWebhookSender } from '@opentill/webhook-sender/compose';
+import { composeRatesOrNone } from './compose-rates.ts';
 import { environmentOf, type SmallService } from './environment-of.ts';
 import { refuseKeystore } from './refuse-keystore.ts';
 
@@ -21,7 +21,7 @@ const PARTS: Readonly<Partial<Record<SmallService, Compose>>> = {
   'scanner-sui': composeScannerSui,
   'confirmation-tracker': composeTracker,
   'webhook-sender': composeWebhookSender,
-  rates: composeRates,
+  rates: composeRatesOrNone(),
   ops: composeOps,
 };
 
@@ -39,7 +39,7 @@ const GATEWAY_CONFIG_SCHEMA = {
 
 /**
  * Public process: every service except the signer, with one health port for all. They start and stop together; an
- * error that ends one ends the process. @throws GatewayError CONFIG_INVALID, KEYSTORE_IN_REACH, and the services'
+ * error that ends one ends the process (compose-rates.ts has the exception). @throws GatewayError CONFIG_INVALID, KEYSTORE_IN_REACH, and the services'
  * errors
  */
 export const composeGateway: Compose = async (env, { fail }) => {
