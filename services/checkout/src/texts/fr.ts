@@ -63,7 +63,7 @@ export const fr: Texts = {
   payInstead: 'Payer plutôt la commande en {symbol} ({amount})',
   payOnChain: 'Payer plutôt {amount} sur {chain}',
 
-  timeLeft: 'Temps restant pour payer',
+  timeLeft: 'Temps restant',
   tooLate: 'Il est trop tard pour payer',
   tooLateUnpaid:
     'Pas encore payé ? Un paiement envoyé maintenant risque d’arriver trop tard. Recommencez dans la boutique.',

@@ -60,7 +60,7 @@ export const pt: Texts = {
   payInstead: 'Pagar o pedido em {symbol} ({amount})',
   payOnChain: 'Pagar {amount} pela {chain}',
 
-  timeLeft: 'Tempo restante para pagar',
+  timeLeft: 'Tempo restante',
   tooLate: 'Agora é tarde para pagar',
   tooLateUnpaid:
     'Ainda não pagou? Um pagamento enviado agora pode chegar tarde demais. Comece de novo na loja.',
