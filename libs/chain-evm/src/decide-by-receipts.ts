@@ -1,0 +1,28 @@
+import type { RangeRead } from '@opentill/chain/chain-reader';
+import type { Account } from './read-blocks.ts';
+import { nextLowerWithLogs } from './read-blocks.ts';
+import type { ReceiptDecision } from './reading.ts';
+
+type Transfers = RangeRead['transfers'];
+
+/**
+ * Reads the receipts of blocks in doubt. If they show transfers of a block without logs, the answer lacks logs: it may be
+ * cut off, so the next lower block with logs is read by its receipts, too. Ends at the first failure.
+ */
+export async function decideByReceipts<F extends { readonly error: unknown } = never>(
+  account: Account,
+  doubts: ReadonlyMap<number, ReceiptDecision['reason']>,
+  read: (height: number, reason: ReceiptDecision['reason']) => Promise<Transfers | F>,
+): Promise<ReadonlyMap<number, Transfers> | F> {
+  const byReceipts = new Map<number, Transfers>();
+  const left = new Map(doubts);
+  for (const [height, reason] of left) {
+    const transfers = await read(height, reason);
+    if ('error' in transfers) return transfers;
+    byReceipts.set(height, transfers);
+    if (transfers.length === 0 || account.byHeight?.has(height) === true) continue;
+    const lower = nextLowerWithLogs(account, height);
+    if (lower !== undefined && !left.has(lower)) left.set(lower, 'CUT_OFF'); // and is read by this loop
+  }
+  return byReceipts;
+}
