@@ -123,9 +123,15 @@ async function findReplaced(
   const end = headers.at(-1)?.height;
   for (const stored of state.blocks) {
     const hash = hashes.get(stored.height);
-    const isStillSeen = stored === seenBlock(state) && stored.height === end;
-    if (hash === undefined || hash === stored.hash || isStillSeen) continue;
-    await reader.confirmBlock({ height: stored.height, hash }, options); // one source may have named it
+    const parent = hashes.get(stored.height - 1);
+    const isStillSeen = stored === seenBlock(state) && stored.height >= (end ?? 0);
+    const isOther = hash !== undefined && hash !== stored.hash;
+    const hasOtherParent = parent !== undefined && parent !== stored.parentHash;
+    if (isStillSeen || (!isOther && !hasOtherParent)) continue;
+    // One source may have named the hash.
+    if (isOther) await reader.confirmBlock({ height: stored.height, hash }, options);
+    else if (parent !== undefined)
+      await reader.confirmBlock({ height: stored.height - 1, hash: parent }, options);
     replaced.push(stored.height);
   }
   return replaced;

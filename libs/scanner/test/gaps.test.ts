@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { sql } from 'kysely';
 import type { BlockHash } from '@opentill/chain/block';
 import type { ChainReader } from '@opentill/chain/chain-reader';
+import { readerError } from '@opentill/chain/reader-error';
 import type { Database } from '@opentill/db/database';
 import { aHotWalletAddress } from '@opentill/testkit/payout-scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
@@ -173,6 +174,24 @@ describe('verified range', () => {
     await (await open()).tick();
     expect(await cursor()).toMatchObject({ seen: 39, verified: 37 });
     expect((await cursor()).blocks).not.toContain('0xblock-20-0');
+  });
+
+  it.each([22, 23])('is not blocked by a stored block %i with a false parent', async (height) => {
+    let isDown = false;
+    const scan = await openSettled({
+      readVerified: (...given) =>
+        isDown ? Promise.reject(readerError('RPC_UNAVAILABLE', 'down')) : node.reader.readVerified(...given),
+    });
+    isDown = true;
+    mine(...empty(6));
+    await scan.settle(); // 24 and 26 are stored; the next range ends at 22
+    await scan.lease.release();
+    await sql`
+      insert into block (chain, height, hash, parent_hash, block_time)
+      values (${CHAIN}, ${height}, ${`0xblock-${height}-0`}, '0xfalse', now())
+      on conflict (chain, height) do update set parent_hash = '0xfalse'`.execute(admin.kysely);
+    await (await open()).settle();
+    expect(await cursor()).toMatchObject({ seen: 26, verified: 24 });
   });
 
   it('does not drop a block that only one source replaces', async () => {
