@@ -1,41 +1,18 @@
 import type { ExpectedTransfer, RangeRead, ReadOptions } from '@opentill/chain/chain-reader';
-import { isReaderError, readerError } from '@opentill/chain/reader-error';
+import { readerError } from '@opentill/chain/reader-error';
 import type { CandidateTransfer } from '@opentill/chain/transfer';
 import { askAgain } from '@opentill/chain-sources/ask-again';
 import { sameTransfers } from './block-transfers.ts';
-import { decideByReceipts } from './decide-by-receipts.ts';
 import type { EvmHeader } from './decode.ts';
 import { plainHeader } from './decode.ts';
 import type { Failures, ComparedAccount } from './read-from-two.ts';
 import { readFromTwo, noteFailed } from './read-from-two.ts';
 import { transfersByReceipts, transfersOfBlocksByReceipts } from './transfers-by-receipts.ts';
-import type { Account } from './read-blocks.ts';
-import {
-  doubtsIn,
-  emptyHeights,
-  hashBelow,
-  hashesOf,
-  headerAt,
-  heightsOf,
-  lastHeader,
-  logsOf,
-  mayHoldTransfers,
-  transfersAt,
-  withHeaders,
-} from './read-blocks.ts';
+import { mayHoldTransfers, reasonForReceipts, transfersOf } from './read-blocks.ts';
 import type { BlockRange, ReceiptDecision, Reading, SourceComparison } from './reading.ts';
 import type { EvmSource, EvmSources } from './sources.ts';
 
-/** With more doubtful blocks, a part of the range is asked for first: most faults of logs are temporary. */
-const DOUBTS_MAX = 8;
-const CONTRADICTIONS_MAX = 3;
-
-type ByReceipts = ReadonlyMap<number, readonly CandidateTransfer[]>;
-
-interface Decided {
-  readonly account: Account;
-  readonly byReceipts: ByReceipts;
-}
+type ByReceipts = ReadonlyMap<EvmHeader, readonly CandidateTransfer[]>;
 
 interface FailedSource {
   readonly source: EvmSource;
@@ -45,9 +22,6 @@ interface FailedSource {
 /**
  * Where two sources differ or look incomplete, the receipts of both decide and must agree. A single source, where
  * accepted, decides by its receipts.
- *
- * Two sources agree on the last block, and on each log with the hash of its block. A block without logs counts as
- * empty only if its header permits that.
  *
  * Limits: a log that both sources omit from a block of which they return others is missed, unless the seen pass
  * recorded it. Two sources with the same wrong answer are accepted.
@@ -60,52 +34,24 @@ export async function readVerifiedBlocks(
   options: ReadOptions,
 ): Promise<RangeRead> {
   const failures: Failures = new Map();
-  let contradictions = 0;
   for (;;) {
     const compared = await readFromTwo(reading, sources, range, failures, options);
-    const read = await conclude(reading, compared, expected, options);
-    if (!('error' in read)) return read;
-    // Headers that contradict the logs: a reorganisation in between, or logs of another branch.
-    if (isReaderError(read.error, 'INCONSISTENT_ANSWER') && (contradictions += 1) < CONTRADICTIONS_MAX)
+    const { account, peer } = compared;
+    const byReceipts =
+      peer === undefined
+        ? await readUnconfirmed(reading, compared, options)
+        : await decideByReceipts(reading, compared, peer, expected, options);
+    if ('error' in byReceipts) {
+      await noteFailed(sources, range, failures, byReceipts.source, byReceipts.error, options);
       continue;
-    await noteFailed(sources, range, failures, read.source, read.error, options);
+    }
+    return {
+      headers: account.headers.map(plainHeader),
+      transfers: account.headers.flatMap(
+        (header) => byReceipts.get(header) ?? transfersOf(reading, header, account),
+      ),
+    };
   }
-}
-
-async function conclude(
-  reading: Reading,
-  compared: ComparedAccount,
-  expected: readonly ExpectedTransfer[],
-  options: ReadOptions,
-): Promise<RangeRead | FailedSource> {
-  const { source, peer } = compared;
-  const [decided, belowPeer] = await Promise.all([
-    peer === undefined
-      ? readUnconfirmed(reading, compared, options)
-      : decide(reading, compared, peer, expected, options),
-    peer && attempt(peer.source, () => hashBelow(peer.account, peer.source, options)),
-  ]);
-  if ('error' in decided) return decided;
-  if (belowPeer !== undefined && 'error' in belowPeer) return belowPeer;
-  const { account, byReceipts } = decided;
-  const own = await attempt(source, () => hashBelow(account, source, options));
-  if ('error' in own) return own;
-  const below = own.value;
-  // One source must not hide that the chain below the range was replaced.
-  if (peer !== undefined && belowPeer?.value !== below)
-    reportComparison(reading, [source, peer.source], 'FORKED', account.range.from - 1);
-  const transfers: CandidateTransfer[] = [];
-  for (const height of heightsOf(account.range))
-    for (const one of byReceipts.get(height) ?? transfersAt(reading, account, height)) transfers.push(one);
-  // Two sources agree on the last block, and on all blocks that are read with their transactions.
-  const headers = reading.native ? [...account.headers.values()] : [lastHeader(account)];
-  return {
-    headers: headers.map(plainHeader),
-    ...(below === undefined ? {} : { below }),
-    hashes: hashesOf(account),
-    logs: logsOf(account, transfers),
-    transfers,
-  };
 }
 
 /** Blocks that the bloom does not exclude are read by their receipts. */
@@ -113,83 +59,40 @@ async function readUnconfirmed(
   reading: Reading,
   { source, account }: ComparedAccount,
   options: ReadOptions,
-): Promise<Decided> {
-  const headers = [...account.headers.values()].filter((header) => mayHoldTransfers(reading, header));
+): Promise<ByReceipts> {
+  const headers = account.headers.filter((header) => mayHoldTransfers(reading, header));
   const transfers = await transfersOfBlocksByReceipts(reading, source, headers, options);
-  return {
-    account,
-    byReceipts: new Map(headers.map(({ height }, place) => [height, transfers[place] ?? []])),
-  };
+  return new Map(headers.map((header, place) => [header, transfers[place] ?? []]));
 }
 
-async function decide(
+async function decideByReceipts(
   reading: Reading,
-  { source, account: logged }: ComparedAccount,
+  { source, account }: ComparedAccount,
   { source: second, difference }: NonNullable<ComparedAccount['peer']>,
   expected: readonly ExpectedTransfer[],
   options: ReadOptions,
-): Promise<Decided | FailedSource> {
+): Promise<ByReceipts | FailedSource> {
   const pair = [source, second] as const;
-  reportComparison(reading, pair, difference.outcome, difference.height);
-  const doubts = new Map<number, ReceiptDecision['reason']>();
-  const doubt = (height: number, reason: ReceiptDecision['reason']): unknown =>
-    doubts.has(height) || doubts.set(height, reason);
-  if (logged.byHeight !== undefined)
-    for (const height of difference.differing) doubt(height, 'SOURCES_DIFFER');
-  for (const height of heightsLacking(reading, logged, expected)) doubt(height, 'EXPECTED_MISSING');
-  requireFew(logged.range, doubts);
-  const unknown = reading.tokens.size === 0 ? [] : emptyHeights(logged);
-  const read = await attempt(source, () =>
-    withHeaders(logged, source, [...unknown, ...doubts.keys()], options),
-  );
-  if ('error' in read) return read;
-  const account = read.value;
-  for (const [height, reason] of doubtsIn(reading, account)) doubt(height, reason);
-  requireFew(logged.range, doubts);
-  const byReceipts = await decideByReceipts<FailedSource>(account, doubts, async (height, reason) => {
-    const header = await attempt(source, () => headerAt(account, source, height, options));
-    if ('error' in header) return header;
-    reading.onDecidedByReceipts({ header: header.value, reason });
-    return transfersByBoth(reading, pair, header.value, options);
-  });
-  return 'error' in byReceipts ? byReceipts : { account, byReceipts };
-}
-
-async function attempt<T>(
-  source: EvmSource,
-  work: () => Promise<T>,
-): Promise<{ readonly value: T } | FailedSource> {
-  try {
-    return { value: await work() };
-  } catch (error) {
-    return { source, error };
+  const { outcome, height, differing } = difference;
+  reportComparison(reading, pair, outcome, height);
+  const byReceipts = new Map<EvmHeader, readonly CandidateTransfer[]>();
+  for (const header of account.headers) {
+    const here = expected.filter(({ blockHash }) => blockHash === header.hash);
+    const lacks = (): boolean => here.length > 0 && !includesAll(transfersOf(reading, header, account), here);
+    const isEmpty = (): boolean => (account.byBlock?.get(header.hash)?.logCount ?? 0) === 0;
+    const reason: ReceiptDecision['reason'] | undefined =
+      reasonForReceipts(reading, header, account) ??
+      (differing.has(header.hash) ? 'SOURCES_DIFFER' : undefined) ??
+      (lacks() ? 'EXPECTED_MISSING' : undefined) ??
+      // A false empty answer is the most frequent error, and this header cannot contradict it.
+      (!reading.bloom && isEmpty() && mayHoldTransfers(reading, header) ? 'EMPTY_WITHOUT_BLOOM' : undefined);
+    if (reason === undefined) continue;
+    reading.onDecidedByReceipts({ header, reason });
+    const judged = await transfersByBoth(reading, pair, header, options);
+    if ('error' in judged) return judged;
+    byReceipts.set(header, judged);
   }
-}
-
-/** RPC_RANGE_TOO_LARGE makes the caller read the range in parts. */
-function requireFew({ from, to }: BlockRange, doubts: ReadonlyMap<number, unknown>): void {
-  if (from === to || doubts.size <= DOUBTS_MAX) return;
-  throw readerError('RPC_RANGE_TOO_LARGE', 'the logs of many blocks are in doubt', {
-    from,
-    to,
-    doubts: doubts.size,
-  });
-}
-
-/** Heights of expected transfers that the logs lack, unless the logs name another block there. */
-function heightsLacking(
-  reading: Reading,
-  account: Account,
-  expected: readonly ExpectedTransfer[],
-): readonly number[] {
-  const hashAt = (height: number): string | undefined =>
-    account.byHeight?.get(height)?.hash ?? account.headers.get(height)?.hash;
-  const byHeight = Map.groupBy(expected, ({ blockHeight }) => blockHeight);
-  return [...byHeight].flatMap(([height, all]) => {
-    const hash = hashAt(height);
-    const here = all.filter(({ blockHash }) => (hash ?? blockHash) === blockHash);
-    return includesAll(transfersAt(reading, account, height), here) ? [] : [height];
-  });
+  return byReceipts;
 }
 
 function reportComparison(

@@ -292,7 +292,7 @@ describe('a consistent Byzantine source next to an honest one', () => {
     for (const finalized of views) {
       await withHonest(
         { chain: HONEST, finalized },
-        async (reader) => expect((await reader.finalized()).height).toBe(60),
+        async (reader) => expect(await reader.finalizedHeight()).toBe(60),
         { finality: { staleSeconds: 60 } },
         { chain: HONEST, finalized: HONEST[60]! },
       );
@@ -306,7 +306,7 @@ describe('a consistent Byzantine source next to an honest one', () => {
       await nodeOf({ chain: HONEST, finalized: HONEST[60]! }),
     ];
     const reader = readerOf(pair, { finality: { staleSeconds: 60 } }, { nowMs: () => skewMs });
-    for (; skewMs < 600_000; skewMs += 50_000) expect((await reader.finalized()).height).toBe(60);
+    for (; skewMs < 600_000; skewMs += 50_000) expect(await reader.finalizedHeight()).toBe(60);
   });
 
   it('rejects block times that one source shifts', async () => {
@@ -315,6 +315,12 @@ describe('a consistent Byzantine source next to an honest one', () => {
     const earlier = HONEST.map((block) => ({ ...block, timeSeconds: block.timeSeconds - 600 }));
     await withHonest({ chain: earlier }, expectRejected(48, 50));
     await withHonest({ chain: earlier }, expectRejected(50, 50));
+    // Only in requests that go to a single source: the first to answer, so both shift them there.
+    const twist: View['twist'] = ({ method }, result, calls) =>
+      method === 'eth_getBlockByNumber' && calls.every((call) => call.method === method)
+        ? { ...(result as object), timestamp: quantity(1) }
+        : result;
+    await withHonest({ chain: HONEST, twist }, expectRejected(48, 50), {}, { chain: HONEST, twist });
     const falling = changed(49, () => ({ timeSeconds: HONEST[51]!.timeSeconds }));
     await expectRejected(48, 52)(readerOf([await nodeOf({ chain: falling })]));
   });
@@ -490,93 +496,5 @@ describe('a consistent Byzantine source while the honest one fails', () => {
     skewMs += 2_000;
     await expect(read()).resolves.toMatchObject({ transfers: [{}, {}] });
     expect((await reader.readVerified(50, 50, [])).transfers).toHaveLength(2);
-  });
-});
-
-describe('a range of two sources', () => {
-  const amountsIn = async (reader: ChainReader): Promise<readonly bigint[]> =>
-    (await reader.readVerified(48, 52, [])).transfers.map(({ amountBaseUnits }) => amountBaseUnits);
-  const TRUTH = HONEST.slice(48, 53).flatMap(({ txs }) => txs.flatMap(({ amounts }) => amounts));
-  const logsBy =
-    (change: (logs: readonly Log[]) => readonly Log[]): NonNullable<View['twist']> =>
-    ({ method }, result) =>
-      method === 'eth_getLogs' ? change(result as readonly Log[]) : result;
-  interface Log {
-    readonly blockNumber: string;
-    readonly logIndex: string;
-  }
-
-  it('must follow the same block at both', async () => {
-    const replaced = changed(47, () => ({ hash: hashOf('replaced') }));
-    await withHonest({ chain: replaced }, expectRejected(48, 52));
-    const quiet = changed(47, () => ({ txs: [] })); // no log names the block below
-    const other = changed(47, () => ({ hash: hashOf('replaced') }), quiet);
-    await withHonest({ chain: other }, expectRejected(48, 52), {}, { chain: quiet });
-  });
-
-  it('names the hash of each block', async () => {
-    const chain = changed(50, () => ({ txs: [] }));
-    await withHonest(
-      { chain },
-      async (reader) => {
-        const { hashes, below, headers } = await reader.readVerified(48, 52, []);
-        expect([...hashes!]).toEqual(HONEST.slice(48, 53).map(({ height, hash }) => [height, hash]));
-        expect([below, headers.length]).toEqual([HONEST[47]!.hash, 1]);
-      },
-      {},
-      { chain },
-    );
-  });
-
-  it('is complete though both answers are cut off within the same block', async () => {
-    const twist = logsBy((logs) =>
-      logs.filter(({ blockNumber, logIndex }) => Number(blockNumber) * 10 + Number(logIndex) <= 500),
-    );
-    for (const bloom of [true, false])
-      await withHonest(
-        { chain: HONEST, twist },
-        async (reader) => expect(await amountsIn(reader)).toEqual(TRUTH),
-        { bloom },
-        { chain: HONEST, twist },
-      );
-  });
-
-  it('is never accepted from two sources that are dishonest in different ways', async () => {
-    const hides = changed(50, ({ txs }) => ({ txs: txs.slice(0, 1) }));
-    const adds = changed(51, (block) => ({ ...withLoot(block), bloomOf: block.txs }));
-    await withHonest({ chain: hides }, expectRejected(48, 52), {}, { chain: adds });
-    await withHonest({ chain: hides }, expectRejected(48, 52), { bloom: false }, { chain: adds });
-    // Where their receipts are honest, these decide.
-    const dropping = logsBy((logs) => logs.filter(({ blockNumber }) => Number(blockNumber) !== 50));
-    const inventing = logsBy((logs) => [...logs, { ...logs.at(-1)!, logIndex: '0x9' }]);
-    await withHonest(
-      { chain: HONEST, twist: dropping },
-      async (reader) => expect(await amountsIn(reader)).toEqual(TRUTH),
-      {},
-      { chain: HONEST, twist: inventing },
-    );
-  });
-});
-
-describe('a log of a block that is not in the chain', () => {
-  const BRANCH = chainOf(21, HONEST.slice(0, 80), 'branch');
-  const named = ({ height, hash, parentHash, timeSeconds }: Block) =>
-    ({ height, hash, parentHash, timeSeconds }) as never;
-
-  it('is refuted only by a source that has the last block of its range', async () => {
-    const { transfers } = await readerOf([await nodeOf({ chain: BRANCH })]).readSeen(85, 85);
-    expect(transfers).toHaveLength(2);
-    const reader = readerOf([await nodeOf({ chain: HONEST })]);
-    const refuting = { byOneSource: true, refutesOtherBlocks: true };
-    const headers = [named(HONEST[90]!)];
-    expect(await reader.confirmTransfers(transfers, { ...refuting, headers })).toEqual({
-      confirmed: [],
-      refuted: transfers,
-    });
-    // It lags behind the branch of the range, or the range replaces another branch.
-    const lagging = reader.confirmTransfers(transfers, { ...refuting, headers: [named(BRANCH[90]!)] });
-    await expect(lagging).rejects.toMatchObject({ code: expect.stringMatching(/INCONSISTENT|NOT_FOUND/) });
-    const replacing = reader.confirmTransfers(transfers, { byOneSource: true, headers });
-    await expect(replacing).rejects.toMatchObject({ code: expect.stringMatching(/INCONSISTENT|NOT_FOUND/) });
   });
 });

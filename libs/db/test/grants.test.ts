@@ -504,7 +504,7 @@ const FUNCTIONS: Record<RoleName, readonly string[]> = {
     'roll_inbox',
     'spend_nonce',
   ],
-  scanner_evm: ['balance_heights', 'is_chain_awaited', 'oldest_transaction_seconds', 'roll_inbox'],
+  scanner_evm: ['is_chain_awaited', 'oldest_transaction_seconds', 'roll_inbox'],
   scanner_tron: ['is_chain_awaited', 'oldest_transaction_seconds', 'roll_inbox'],
   scanner_sui: ['is_chain_awaited', 'oldest_transaction_seconds', 'roll_inbox'],
   tracker: [

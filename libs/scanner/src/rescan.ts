@@ -1,6 +1,6 @@
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { GatewayError } from '@opentill/domain/gateway-error';
-import { blockAt, unchangedStep, type ChainState } from './chain-state.ts';
+import { unchangedStep, type ChainState } from './chain-state.ts';
 import { isolateFailure } from './isolate-failure.ts';
 import { createReadingLimit, type ReadingLimit } from './read-ahead.ts';
 import { readSegmentsAhead, segmentBlocks, splitRange, type SegmentRead } from './read-segment.ts';
@@ -97,15 +97,8 @@ async function planPart(
   // A differing transfer of the same transaction may be the same movement at another position: it would be credited
   // twice.
   const doubted = new Set(missing.map(({ txHash }) => txHash));
-  // The blocks of added transfers, so that a reorganisation takes them back.
-  const oldestHeight = state.blocks[0]?.height ?? 0;
-  const paid = new Set(read.map(({ blockHash }) => blockHash));
-  const headers = segments.flatMap((segment) => segment.headers);
-  const newBlocks = headers.filter(
-    ({ height, hash }) => height >= oldestHeight && paid.has(hash) && blockAt(state, height) === undefined,
-  );
   return {
-    step: { ...unchangedStep(state), newBlocks },
+    step: unchangedStep(state),
     matched: read.filter(({ txHash }) => !doubted.has(txHash)),
     matchedState: 'VERIFIED',
     orphaned: [],
@@ -120,10 +113,10 @@ function identityOf(transfer: LiveTransfer | MatchedTransfer): string {
 
 /** Segments of two branches could contain a transaction twice. Throws BRANCHES_DIFFER unless they are linked. */
 function checkLinked(segments: readonly SegmentRead[]): void {
-  segments.forEach(({ from, below: parent }, place) => {
+  segments.forEach(({ headers: [first] }, place) => {
     const below = segments[place - 1]?.headers.at(-1);
-    if (below === undefined || parent === below.hash) return;
-    const context = { height: from, parent, below: below.hash };
+    if (first === undefined || below === undefined || first.parentHash === below.hash) return;
+    const context = { height: first.height, parent: first.parentHash, below: below.hash };
     throw scanError('BRANCHES_DIFFER', 'the segments of a rescan are from different branches', context);
   });
 }

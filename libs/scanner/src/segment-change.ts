@@ -2,7 +2,6 @@ import { hasFinalBlocks } from '@opentill/contracts/network-config';
 import type { BlockHeader } from '@opentill/chain/block';
 import type { RangeProof } from '@opentill/chain/epoch-committee';
 import { blockAt, seenBlock, verifiedBlock, type ChainState, type HeadBlock } from './chain-state.ts';
-import type { BlockName } from './depth.ts';
 import type { SegmentRead } from './read-segment.ts';
 import { notFound, type ScanChange } from './scan-change.ts';
 import type { ScanNetwork } from './scan-network.ts';
@@ -17,11 +16,6 @@ export interface ScanGoal {
   /** Null if only depth decides, or while finality is unknown. */
   readonly finalizedHeight: number | null;
   readonly isFinalityStale: boolean;
-  /**
-   * The block that makes `verifiedHeight` deep enough. Two sources must name it after a range was read: then both have
-   * it above that range. Absent if finality suffices.
-   */
-  readonly deepBy?: BlockName | undefined;
 }
 
 /** Recorded transfers that the verified blocks lack are orphaned; unrecorded ones are added. */
@@ -47,8 +41,8 @@ export function changeOf(
       finalizedHeight: finalizedAfter(network, state, goal, seenAfter),
       verifiedHeight: isVerified ? last.height : state.verifiedHeight,
       ancestorHeight: seenHeight,
-      newBlocks: headers.filter((header) => header.height > seenHeight || isNews(state, header)),
-      dropped: reads.flatMap((read) => read.replaced),
+      newBlocks: headers.filter((header) => header.height > seenHeight),
+      corrected: isVerified ? headers.filter((header) => isCorrection(state, header)) : [],
     },
     matched,
     matchedState: isVerified ? 'VERIFIED' : 'DETECTED',
@@ -75,12 +69,12 @@ function finalizedAfter(
 }
 
 /**
- * Not stored, or a correction: sources agree only on the hash; time and epoch of the stored block came from one source.
- * Orders expire by the verified time, and SUI transactions by the verified epoch.
+ * Sources agree only on the hash; time and epoch of the stored block came from one source. Orders expire by the
+ * verified time, and SUI transactions by the verified epoch.
  */
-function isNews(state: ChainState, { height, hash, timeSeconds, epoch }: BlockHeader): boolean {
+function isCorrection(state: ChainState, { height, timeSeconds, epoch }: BlockHeader): boolean {
   const stored = blockAt(state, height);
-  if (stored?.hash !== hash) return true;
+  if (stored === undefined) return false;
   return stored.timeSeconds !== timeSeconds || (epoch !== undefined && stored.epoch !== epoch);
 }
 

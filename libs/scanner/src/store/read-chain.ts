@@ -52,20 +52,6 @@ export function readChain(db: Db) {
       );
       return rows[0]?.awaited !== false;
     },
-    /** Height of the lowest payment above the verified height that is not verified. */
-    async lowestUnverified(chain: Chain, verifiedHeight: number): Promise<number | undefined> {
-      const { rows } = await sql<{ height: number }>`
-        select block_height as height from transfer
-        where chain = ${chain} and block_height > ${verifiedHeight} and state = 'DETECTED'
-        order by block_height limit 1`.execute(db);
-      return rows[0]?.height;
-    },
-    /** Heights above `from`, up to `to`, at which the signer read balances that wait for their block. */
-    async balanceHeights(chain: Chain, from: number, to: number): Promise<readonly number[]> {
-      const { rows } = await sql<{ heights: number[] }>`
-        select balance_heights(${chain}, ${from}, ${to}) as heights`.execute(db);
-      return rows[0]?.heights ?? [];
-    },
     readStatus: (chain: Chain) => readScannedStatus(db, chain),
   };
 }
@@ -138,20 +124,18 @@ async function liveTransfers(
     transfer_id: string;
     tx_hash: TxHash;
     position: TransferPosition;
-    block_height: number;
     block_hash: BlockHash;
     contract_address: TokenContract | null;
     to_address: Address;
     amount: bigint;
   }>`
-    select transfer_id::text, tx_hash, position, block_height, block_hash, contract_address, to_address, amount from transfer
+    select transfer_id::text, tx_hash, position, block_hash, contract_address, to_address, amount from transfer
     where chain = ${chain} and block_height >= ${from} and (${to ?? null}::int8 is null or block_height <= ${to ?? null})
       and state <> 'ORPHANED'`.execute(db);
   return rows.map((row) => ({
     transferId: row.transfer_id,
     txHash: row.tx_hash,
     position: row.position,
-    blockHeight: row.block_height,
     blockHash: row.block_hash,
     contract: row.contract_address,
     to: row.to_address,
