@@ -76,7 +76,7 @@ export interface FateOptions extends ConfirmOptions, AgreementOptions {
 /**
  * Reads one network. Every method returns all that it was asked for, or throws a GatewayError with a ReaderErrorCode;
  * the caller retries. The reader itself only splits ranges that a provider finds too large. It caches no data that
- * could make an answer older, so several callers may share a reader.
+ * could make an answer older, except the finalized height for a few polls. So several callers may share a reader.
  */
 export interface ChainReader {
   readonly chain: Chain;

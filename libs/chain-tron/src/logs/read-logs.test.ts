@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest';
+import type { TokenContract } from '@opentill/chain/transfer';
+import { TRANSFER_TOPIC } from '../decode-info.ts';
+import type { TronSource } from '../tron-sources.ts';
+import { readLogs } from './read-logs.ts';
+
+const TOKEN = 'a'.repeat(40);
+const TERMS = { tokens: new Map([[TOKEN, 'T' as TokenContract]]), genesisId: '0x1' };
+const RANGE = { from: 5, to: 5 };
+
+function logOf(txHash: string): object {
+  return {
+    address: `0x${TOKEN}`,
+    topics: [`0x${TRANSFER_TOPIC}`, `0x${'1'.padStart(64, '0')}`, `0x${'2'.padStart(64, '0')}`],
+    data: `0x${'5'.padStart(64, '0')}`,
+    blockHash: `0x${'b'.repeat(64)}`,
+    blockNumber: '0x5',
+    transactionHash: `0x${txHash.repeat(64)}`,
+    logIndex: '0x0',
+    removed: false,
+  };
+}
+/** Answers with the chain id and the head, then with these. */
+function sourceOf(...lists: readonly (readonly object[])[]): Pick<TronSource, 'call'> {
+  const results = ['0x1', '0x5', ...lists];
+  return { call: async () => results.map((result, id) => ({ jsonrpc: '2.0', id, result })) };
+}
+
+test('keeps the logs of two transactions that a node returns with the same place', async () => {
+  const source = sourceOf([logOf('c'), logOf('d')], [logOf('c')]);
+  const filters = [{ tokens: [TOKEN] }, { tokens: [TOKEN] }];
+  const { logs } = await readLogs(source, TERMS, { range: RANGE, filters }, {});
+  expect(logs.map(({ txHash }) => txHash[0])).toEqual(['c', 'd']);
+});
+
+test('returns controls apart from logs, in the order of the question', async () => {
+  const source = sourceOf([logOf('c')], [], [logOf('d')]);
+  const filters = [{ tokens: [TOKEN], from: ['3'] }];
+  const question = { range: RANGE, filters, controls: [RANGE, RANGE] };
+  const { logs, controls } = await readLogs(source, TERMS, question, {});
+  expect([logs, ...controls].map((list) => list.map(({ txHash }) => txHash[0]))).toEqual([['d'], ['c'], []]);
+});
+
+test('rejects logs of a range that lack one of a controlled block', async () => {
+  const source = sourceOf([logOf('c'), logOf('d')], [logOf('c')]);
+  const recipient = '2'.padStart(40, '0');
+  const asked = (to: string) => ({
+    range: RANGE,
+    filters: [{ tokens: [TOKEN], to: [to] }],
+    controls: [RANGE],
+  });
+  await expect(readLogs(source, TERMS, asked(recipient), {})).rejects.toMatchObject({
+    code: 'INCONSISTENT_ANSWER',
+  });
+  expect((await readLogs(source, TERMS, asked('4'), {})).logs).toHaveLength(1);
+});

@@ -1,0 +1,163 @@
+import type { ReadOptions } from '@opentill/chain/chain-reader';
+import { readerError } from '@opentill/chain/reader-error';
+import type { TxHash } from '@opentill/chain/transfer';
+import { transferIn, TRANSFER_TOPIC, type LoggedTransfer, type TokensByHex } from '../decode-info.ts';
+import { hashIn, listIn, malformed, objectIn } from '../node-value.ts';
+import type { BlockRange } from '../reading.ts';
+import type { TronSource } from '../tron-sources.ts';
+import { askJsonRpc, type RpcCall } from './json-rpc.ts';
+
+/** A transfer of a configured token, as `eth_getLogs` returns it. */
+export interface TokenLog extends LoggedTransfer {
+  readonly txHash: TxHash;
+  readonly blockHash: string;
+  readonly height: number;
+  /** Among all logs of the block. */
+  readonly logIndex: number;
+  /** 20 bytes of hex. */
+  readonly tokenHex: string;
+  /** The topics have no prefix 41 before the address (see INDEXED_ADDRESS). */
+  readonly isPlain: boolean;
+}
+
+/** Transfers of these tokens (20 bytes of hex); with `from` or `to` (20 bytes of hex), only between these addresses. */
+export interface LogFilter {
+  readonly tokens: readonly string[];
+  readonly from?: readonly string[];
+  readonly to?: readonly string[];
+}
+
+export interface LogQuestion {
+  readonly range: BlockRange;
+  readonly filters: readonly LogFilter[];
+  /** Blocks whose transfers are all returned, to see that the node indexed their logs. */
+  readonly controls?: readonly BlockRange[];
+}
+
+export interface ReadLogs {
+  readonly logs: readonly TokenLog[];
+  /** In the order of the question. */
+  readonly controls: readonly (readonly TokenLog[])[];
+}
+
+export interface LogTerms {
+  readonly tokens: TokensByHex;
+  /** Last four bytes of the id of block 0, as `eth_chainId` returns them. */
+  readonly genesisId: string;
+}
+
+const QUANTITY = /^0x[0-9a-f]{1,13}$/;
+const PLAIN = /^0x0{24}/;
+
+/**
+ * BLOCK_NOT_FOUND if the node does not have the last block: java-tron cuts the range at its head without an error. The
+ * head is read in the same request, before the logs, so that another node behind the URL cannot answer for it.
+ */
+export async function readLogs(
+  source: Pick<TronSource, 'call'>,
+  { tokens, genesisId }: LogTerms,
+  { range, filters, controls = [] }: LogQuestion,
+  options: ReadOptions,
+): Promise<ReadLogs> {
+  const calls: readonly RpcCall[] = [
+    { method: 'eth_chainId', params: [] },
+    { method: 'eth_blockNumber', params: [] },
+    ...controls.map((control) => callOf({ tokens: [...tokens.keys()] }, control)),
+    ...filters.map((filter) => callOf(filter, range)),
+  ];
+  const [chainId, head, ...lists] = await askJsonRpc(source, calls, options);
+  if (chainId !== genesisId)
+    throw readerError('RPC_REFUSED', `/jsonrpc serves the chain ${String(chainId)}, not ${genesisId}`);
+  if (quantityIn(head, 'eth_blockNumber') < range.to)
+    throw readerError('BLOCK_NOT_FOUND', 'the node does not have the block', { height: range.to });
+  const decode = (list: unknown, within: BlockRange): readonly TokenLog[] =>
+    listIn(list, 'logs').flatMap((raw) => decodeLog(raw, tokens, within) ?? []);
+  const found = new Map<string, TokenLog>();
+  for (const list of lists.slice(controls.length))
+    for (const log of decode(list, range)) found.set(keyOf(log), log);
+  const controlled = controls.map((control, place) => decode(lists[place], control));
+  requireControlled(controlled.flat(), { range, filters }, found);
+  return {
+    logs: [...found.values()].toSorted((a, b) => a.height - b.height || a.logIndex - b.logIndex),
+    controls: controlled,
+  };
+}
+
+/** A provider may cut off a long list without an error. */
+function requireControlled(
+  controlled: readonly TokenLog[],
+  { range, filters }: LogQuestion,
+  found: ReadonlyMap<string, TokenLog>,
+): void {
+  const sets = filters.map(({ tokens, from, to }) => ({
+    tokens,
+    from: from && new Set(from),
+    to: to && new Set(to),
+  }));
+  for (const log of controlled) {
+    const isAsked = sets.some(
+      ({ tokens, from, to }) =>
+        tokens.includes(log.tokenHex) && from?.has(log.fromHex) !== false && to?.has(log.toHex) !== false,
+    );
+    if (isAsked && log.height >= range.from && !found.has(keyOf(log)))
+      throw readerError('INCONSISTENT_ANSWER', 'the logs of a range lack one of a block in it', {
+        height: log.height,
+        txHash: log.txHash,
+      });
+  }
+}
+
+/** Two filters may return the same log. A provider may count logs by transaction, so their place does not identify them. */
+export function keyOf(log: TokenLog): string {
+  const { height, blockHash, txHash, logIndex, contract, fromHex, toHex, amount } = log;
+  return `${height} ${blockHash} ${txHash} ${logIndex} ${contract} ${fromHex} ${toHex} ${amount}`;
+}
+
+function callOf({ tokens, from, to }: LogFilter, range: BlockRange): RpcCall {
+  const topicsOf = (addresses: readonly string[] | undefined): readonly string[] | null =>
+    addresses === undefined ? null : addresses.map((hex) => `0x${hex.padStart(64, '0')}`);
+  const topics = [`0x${TRANSFER_TOPIC}`, topicsOf(from), topicsOf(to)];
+  while (topics.at(-1) === null) topics.pop();
+  const filter = {
+    fromBlock: `0x${range.from.toString(16)}`,
+    toBlock: `0x${range.to.toString(16)}`,
+    address: tokens.map((hex) => `0x${hex}`),
+    topics,
+  };
+  return { method: 'eth_getLogs', params: [filter] };
+}
+
+/** Undefined for other events and transfers of zero, as in receipts. */
+function decodeLog(raw: unknown, tokens: TokensByHex, range: BlockRange): TokenLog | undefined {
+  const log = objectIn(raw, 'log');
+  const height = quantityIn(log['blockNumber'], 'log.blockNumber');
+  if (log['removed'] !== false || height < range.from || height > range.to) return malformed('log', log);
+  const topics = listIn(log['topics'], 'log.topics');
+  const tokenHex = bareHex(log['address'], 'log.address');
+  const moved = transferIn(
+    {
+      address: tokenHex,
+      topics: topics.map((topic) => bareHex(topic, 'log.topics')),
+      data: bareHex(log['data'], 'log.data'),
+    },
+    tokens,
+  );
+  if (moved === undefined) return undefined;
+  return {
+    ...moved,
+    tokenHex,
+    txHash: hashIn(bareHex(log['transactionHash'], 'log.transactionHash'), 'log.transactionHash') as TxHash,
+    blockHash: hashIn(bareHex(log['blockHash'], 'log.blockHash'), 'log.blockHash'),
+    height,
+    logIndex: quantityIn(log['logIndex'], 'log.logIndex'),
+    isPlain: topics.slice(1).every((topic) => PLAIN.test(String(topic))),
+  };
+}
+
+function bareHex(value: unknown, what: string): string {
+  return typeof value === 'string' && value.startsWith('0x') ? value.slice(2) : malformed(what, value);
+}
+
+function quantityIn(value: unknown, what: string): number {
+  return typeof value === 'string' && QUANTITY.test(value) ? Number(value) : malformed(what, value);
+}
