@@ -143,7 +143,7 @@ function agreedOn(
 }
 
 /** Throws unless every transaction is in the block of its candidates, so that another source is asked. */
-async function readEvidences(
+export async function readEvidences(
   {
     source,
     receipts,
@@ -232,7 +232,7 @@ function requireInBlock(
     });
 }
 
-function provenBy(
+export function provenBy(
   { chain, tokens }: Reading,
   { info, transaction }: Evidence,
   candidate: CandidateTransfer,

@@ -12,6 +12,7 @@ import { hexOf, shortHexOf, tronAddressCodec } from './address-codec.ts';
 import type { SourceDefect } from './check-network.ts';
 import { checkNetwork } from './check-network.ts';
 import { confirmTransfers } from './confirm-transfers.ts';
+import { confirmShown, isShown, type ShownCandidate } from './logs/confirm-shown.ts';
 import { createHeaderChain } from './logs/header-chain.ts';
 import { createLogOffers } from './logs/log-offers.ts';
 import { createSeenReceipts } from './logs/seen-receipts.ts';
@@ -72,6 +73,10 @@ export function createTronReader(network: TronNetwork, deps: TronReaderDeps = {}
     logs: { genesisId: network.genesisId ?? '', offers },
   };
 
+  const onUnknown = (source: TronSource, error: unknown): void => {
+    sources.noteFault(source, error);
+    byLogs?.distrust(source);
+  };
   const blocksPerCall = (): number =>
     byLogs?.haveSufficed() === true ? LOG_BLOCKS_PER_CALL : BLOCKS_PER_CALL;
 
@@ -100,15 +105,26 @@ export function createTronReader(network: TronNetwork, deps: TronReaderDeps = {}
         options,
       ),
     // A transfer that the receipts of both sources do not show does not exist; there is no other evidence.
-    readVerified: (from, to, expected, options = {}) =>
+    readVerified: (from, to, expected, { isWhole = false, ...options } = {}) =>
       readRange(
         { from, to },
         blocksPerCall(),
         async (range) =>
-          (await byLogs?.readVerified(range, expected, options)) ?? (await readWhole(range, options)),
+          (isWhole ? undefined : await byLogs?.readVerified(range, expected, options)) ??
+          (await readWhole(range, options)),
       ),
-    confirmTransfers: (candidates, options = {}) =>
-      confirmTransfers(reading, sources, receipts, candidates, options),
+    async confirmTransfers(candidates, options = {}) {
+      const shown = options.byOneSource === true ? candidates.filter(isShown) : [];
+      const others = candidates.filter((candidate) => !shown.includes(candidate as ShownCandidate));
+      const [byTheirs, byAny] = await Promise.all([
+        confirmShown({ reading, receipts, onUnknown }, shown, options),
+        confirmTransfers(reading, sources, receipts, others, options),
+      ]);
+      return {
+        confirmed: [...byTheirs.confirmed, ...byAny.confirmed],
+        refuted: [...byTheirs.refuted, ...byAny.refuted],
+      };
+    },
     readFates: (own, options = {}) => readFates(reading, sources, own, options),
     confirmBlock: (block, options = {}) => {
       const onForked = (labels: readonly [string, string], height: number): void =>

@@ -272,11 +272,11 @@ test('reads blocks whole while a hot wallet sends transactions', async () => {
 });
 
 test('asks for all transfers where the list of recipients is longer', async () => {
-  const recipients = Array.from({ length: 1_001 }, () => HOLDER);
+  const recipients = Array.from({ length: 501 }, () => HOLDER);
   const { reader, asked, prove, isWhole } = openReader({ recipients });
   await prove();
   const { transfers } = await reader.readVerified(first, first, []);
-  expect([asked.at(-1), transfers.length, isWhole()]).toEqual([1_000, 1, false]);
+  expect([asked.at(-1), transfers.length, isWhole()]).toEqual([500, 1, false]);
 });
 
 test('reports a node without JSON-RPC and reads its blocks whole', async () => {
@@ -290,4 +290,28 @@ test('reports a node without JSON-RPC and reads its blocks whole', async () => {
   expect((await reader.readSeen(first, first)).transfers).not.toEqual([]);
   expect(isWhole()).toBe(true);
   expect(reader.sources?.().map(({ lastErrorCode }) => lastErrorCode)).toEqual([null, null]);
+});
+
+test('reads whole blocks if asked to, as a rescan does', async () => {
+  const { reader, isWhole, prove } = openReader();
+  await prove();
+  expect(toHolder(await reader.readVerified(first, last(), [], { isWhole: true }))).toBe(BLOCKS);
+  expect(isWhole()).toBe(true);
+});
+
+test('refutes a log of an unknown transaction, and then shows whole blocks', async () => {
+  const { reader, methods, isWhole, prove } = openReader();
+  await prove();
+  const unknown = `0x${'5'.repeat(64)}`;
+  const invents = ofFilters((logs) =>
+    logs.flatMap((log) => [log, { ...(log as object), transactionHash: unknown }]),
+  );
+  wrongAnswers = { 0: invents, 1: invents };
+  const { transfers, headers } = await reader.readSeen(first, first);
+  const { confirmed, refuted } = await reader.confirmTransfers(transfers, { headers, byOneSource: true });
+  expect([confirmed.length, refuted.map(({ txHash }) => txHash)]).toEqual([1, ['5'.repeat(64)]]);
+  wrongAnswers = {};
+  methods.length = 0;
+  await reader.readSeen(first + 1, first + 1);
+  expect(isWhole()).toBe(true);
 });

@@ -53,6 +53,11 @@ export interface ReadOptions {
   readonly signal?: AbortSignal;
 }
 
+export interface VerifiedOptions extends ReadOptions {
+  /** Reads whole blocks also where logs would suffice: a rescan must find what the logs left out. */
+  readonly isWhole?: boolean;
+}
+
 export interface ConfirmOptions extends ReadOptions {
   /**
    * The headers read with the candidates. If only one source reported some block times, each source that is asked now
@@ -115,7 +120,7 @@ export interface ChainReader {
     from: number,
     to: number,
     expected: readonly ExpectedTransfer[],
-    options?: ReadOptions,
+    options?: VerifiedOptions,
   ): Promise<RangeRead>;
 
   /**

@@ -64,7 +64,6 @@ export async function agreeOnLogs(
   if (ours.last.hash !== theirs.last.hash || !(ours.isSolid || theirs.isSolid)) return undefined;
   const shown = controls.agree(pair, asked, [ours.controls, theirs.controls]);
   if (shown === undefined) return undefined;
-  plan.noteForms(shown);
   const withParent = { from: range.from - 1, to: range.to };
   const [parent, ...headers] = await deps.headers.read(pair[0], withParent, options, ours.last);
   if (parent === undefined || Math.max(ours.operatedAtMs, theirs.operatedAtMs) >= parent.timeMs)

@@ -47,10 +47,9 @@ export function createLogReader(given: LogReaderDeps) {
     expected: readonly ExpectedTransfer[],
     options: ReadOptions,
   ): Promise<{ readonly pair: Pair; readonly agreed: AgreedLogs } | undefined> {
-    const [first, second] = pairOf(sources.quorumSources());
+    const [first, second] = pairOf(sources.quorumSources().filter(offers.isOffered));
     if (first === undefined || second === undefined || range.from <= 1) return undefined;
     const pair = [first, second] as const;
-    if (!pair.every(offers.isOffered)) return undefined;
     const agreed = await orUndefined(agreeOnLogs(deps, pair, range, expected, options), options);
     return agreed && { pair, agreed };
   }
@@ -58,6 +57,8 @@ export function createLogReader(given: LogReaderDeps) {
   return {
     /** Logs sufficed for the last range that was read the verified way. If not, ranges are shorter. */
     haveSufficed: () => haveSufficed,
+    /** The source showed a log of a transaction that it does not have. */
+    distrust: controls.forget,
     /** One source may show a payment. */
     async readSeen(
       source: TronSource,
@@ -76,10 +77,11 @@ export function createLogReader(given: LogReaderDeps) {
       haveSufficed = found !== undefined;
       if (found === undefined) return undefined;
       const { pair, agreed } = found;
+      const read = joined(agreed, await readDoubtful(deps, agreed, options));
       for (const source of pair) sources.noteCompleteness(source, true);
       const labels = [pair[0].label, pair[1].label] as const;
       reading.onCompared({ outcome: 'AGREED', sources: labels, height: range.to });
-      return joined(agreed, await readDoubtful(deps, agreed, options));
+      return read;
     },
   };
 }
@@ -108,7 +110,7 @@ async function readSeenLogs(
   const [wrong] = doubtfulHeights(headers, [logs, logs], []);
   if (wrong !== undefined)
     throw readerError('INCONSISTENT_ANSWER', 'a log is of another block', { height: wrong });
-  return { headers: headers.map(plainHeader), transfers: candidatesIn(logs) };
+  return { headers: headers.map(plainHeader), transfers: candidatesIn(logs, source) };
 }
 
 async function readDoubtful(
@@ -142,13 +144,14 @@ function joined({ headers, logs, doubtful }: AgreedLogs, whole: readonly RangeRe
   };
 }
 
-function candidatesIn(logs: readonly TokenLog[]): readonly LoggedCandidate[] {
+function candidatesIn(logs: readonly TokenLog[], shownBy?: TronSource): readonly LoggedCandidate[] {
   return logs.flatMap((log) => {
     const { txHash, blockHash, height, logIndex, contract, fromHex, toHex, amount } = log;
     const to = addressOfShortHex(toHex);
     if (to === undefined) return [];
     return {
       isLogged: true,
+      shownBy,
       txHash,
       blockHash: blockHash as BlockHash,
       blockHeight: height,

@@ -1,10 +1,13 @@
 import type { CandidateTransfer } from '@opentill/chain/transfer';
 import { sameTransfer } from '../compare-blocks.ts';
+import type { TronSource } from '../tron-sources.ts';
 import { isBetween, transferIn, type TokensByHex, type TronInfo } from '../decode-info.ts';
 
 /** A transfer whose place in its receipt is not known yet; `indexInBlock` counts the logs of the block. */
 export interface LoggedCandidate extends CandidateTransfer {
   readonly isLogged: true;
+  /** The only source that showed it; undefined if two did. */
+  readonly shownBy: TronSource | undefined;
 }
 
 export function isLogged(candidate: CandidateTransfer | LoggedCandidate): candidate is LoggedCandidate {

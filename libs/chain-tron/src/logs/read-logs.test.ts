@@ -54,3 +54,17 @@ test('rejects logs of a range that lack one of a controlled block', async () => 
   });
   expect((await readLogs(source, TERMS, asked('4'), {})).logs).toHaveLength(1);
 });
+
+test('filters by both forms of an address, and rejects a list with the same log twice', async () => {
+  const asked: unknown[] = [];
+  const call: TronSource['call'] = async (one) => {
+    asked.push(one);
+    return sourceOf([logOf('c'), logOf('c')]).call(one);
+  };
+  const filters = [{ tokens: [TOKEN], to: ['a'.repeat(40)] }];
+  await expect(readLogs({ call }, TERMS, { range: RANGE, filters }, {})).rejects.toMatchObject({
+    code: 'INCONSISTENT_ANSWER',
+  });
+  const forms = [`0x${'0'.repeat(24)}${'a'.repeat(40)}`, `0x${'0'.repeat(22)}41${'a'.repeat(40)}`];
+  expect(JSON.stringify(asked)).toContain(JSON.stringify(forms));
+});

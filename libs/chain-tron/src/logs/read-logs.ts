@@ -16,8 +16,6 @@ export interface TokenLog extends LoggedTransfer {
   readonly logIndex: number;
   /** 20 bytes of hex. */
   readonly tokenHex: string;
-  /** The topics have no prefix 41 before the address (see INDEXED_ADDRESS). */
-  readonly isPlain: boolean;
 }
 
 /** Transfers of these tokens (20 bytes of hex); with `from` or `to` (20 bytes of hex), only between these addresses. */
@@ -47,7 +45,6 @@ export interface LogTerms {
 }
 
 const QUANTITY = /^0x[0-9a-f]{1,13}$/;
-const PLAIN = /^0x0{24}/;
 
 /**
  * BLOCK_NOT_FOUND if the node does not have the last block: java-tron cuts the range at its head without an error. The
@@ -70,8 +67,10 @@ export async function readLogs(
     throw readerError('RPC_REFUSED', `/jsonrpc serves the chain ${String(chainId)}, not ${genesisId}`);
   if (quantityIn(head, 'eth_blockNumber') < range.to)
     throw readerError('BLOCK_NOT_FOUND', 'the node does not have the block', { height: range.to });
-  const decode = (list: unknown, within: BlockRange): readonly TokenLog[] =>
-    listIn(list, 'logs').flatMap((raw) => decodeLog(raw, tokens, within) ?? []);
+  const decode = (list: unknown, within: BlockRange): readonly TokenLog[] => {
+    const logs = listIn(list, 'logs').flatMap((raw) => decodeLog(raw, tokens, within) ?? []);
+    return new Set(logs.map(keyOf)).size === logs.length ? logs : malformed('logs', 'the same log twice');
+  };
   const found = new Map<string, TokenLog>();
   for (const list of lists.slice(controls.length))
     for (const log of decode(list, range)) found.set(keyOf(log), log);
@@ -115,7 +114,7 @@ export function keyOf(log: TokenLog): string {
 
 function callOf({ tokens, from, to }: LogFilter, range: BlockRange): RpcCall {
   const topicsOf = (addresses: readonly string[] | undefined): readonly string[] | null =>
-    addresses === undefined ? null : addresses.map((hex) => `0x${hex.padStart(64, '0')}`);
+    addresses === undefined ? null : addresses.flatMap(wordsOf);
   const topics = [`0x${TRANSFER_TOPIC}`, topicsOf(from), topicsOf(to)];
   while (topics.at(-1) === null) topics.pop();
   const filter = {
@@ -125,6 +124,14 @@ function callOf({ tokens, from, to }: LogFilter, range: BlockRange): RpcCall {
     topics,
   };
   return { method: 'eth_getLogs', params: [filter] };
+}
+
+/**
+ * With and without the prefix 41. A contract that does not mask the argument writes it as the sender's call data has it,
+ * so the same token may have both (see INDEXED_ADDRESS).
+ */
+function wordsOf(hex: string): readonly string[] {
+  return [`0x${hex.padStart(64, '0')}`, `0x${`41${hex.padStart(40, '0')}`.padStart(64, '0')}`];
 }
 
 /** Undefined for other events and transfers of zero, as in receipts. */
@@ -150,7 +157,6 @@ function decodeLog(raw: unknown, tokens: TokensByHex, range: BlockRange): TokenL
     blockHash: hashIn(bareHex(log['blockHash'], 'log.blockHash'), 'log.blockHash'),
     height,
     logIndex: quantityIn(log['logIndex'], 'log.logIndex'),
-    isPlain: topics.slice(1).every((topic) => PLAIN.test(String(topic))),
   };
 }
 
