@@ -1,6 +1,12 @@
-import type { BlockHash } from '@opentill/chain/block';
-import type { ChainReader, RangeRead, ReadOptions } from '@opentill/chain/chain-reader';
-import type { TokenContract } from '@opentill/chain/transfer';
+import type { BlockHash, BlockHeader } from '@opentill/chain/block';
+import type {
+  ChainReader,
+  ConfirmedTransfers,
+  ConfirmOptions,
+  RangeRead,
+  ReadOptions,
+} from '@opentill/chain/chain-reader';
+import type { CandidateTransfer, TokenContract } from '@opentill/chain/transfer';
 import type { WatchedAddresses } from '@opentill/chain/watched-addresses';
 import type { FinalityLag } from '@opentill/chain-sources/read-finality';
 import { createFinalityReader } from '@opentill/chain-sources/read-finality';
@@ -12,7 +18,7 @@ import { hexOf, shortHexOf, tronAddressCodec } from './address-codec.ts';
 import type { SourceDefect } from './check-network.ts';
 import { checkNetwork } from './check-network.ts';
 import { confirmTransfers } from './confirm-transfers.ts';
-import { confirmShown, isShown, type ShownCandidate } from './logs/confirm-shown.ts';
+import { confirmShown, isShown, type ShownDeps } from './logs/confirm-shown.ts';
 import { createHeaderChain } from './logs/header-chain.ts';
 import { createLogOffers } from './logs/log-offers.ts';
 import { createSeenReceipts } from './logs/seen-receipts.ts';
@@ -113,30 +119,41 @@ export function createTronReader(network: TronNetwork, deps: TronReaderDeps = {}
           (isWhole ? undefined : await byLogs?.readVerified(range, expected, options)) ??
           (await readWhole(range, options)),
       ),
-    async confirmTransfers(candidates, options = {}) {
-      const shown = options.byOneSource === true ? candidates.filter(isShown) : [];
-      const others = candidates.filter((candidate) => !shown.includes(candidate as ShownCandidate));
-      const [byTheirs, byAny] = await Promise.all([
-        confirmShown({ reading, receipts, onUnknown }, shown, options),
-        confirmTransfers(reading, sources, receipts, others, options),
-      ]);
-      return {
-        confirmed: [...byTheirs.confirmed, ...byAny.confirmed],
-        refuted: [...byTheirs.refuted, ...byAny.refuted],
-      };
-    },
+    confirmTransfers: (candidates, options = {}) =>
+      confirmAll({ reading, receipts, onUnknown, sources }, candidates, options),
     readFates: (own, options = {}) => readFates(reading, sources, own, options),
-    confirmBlock: (block, options = {}) => {
-      const onForked = (labels: readonly [string, string], height: number): void =>
-        reading.onCompared({ outcome: 'FORKED', sources: labels, height });
-      return confirmBlockAtSources(
-        { sources, readHash, onSingleSource: reading.onSingleSource, onForked },
-        block,
-        options,
-      );
-    },
+    confirmBlock: (block, options = {}) => confirmBlock(reading, sources, block, options),
     tokenWarnings: (options = {}) => readTokenWarnings(reading, sources, options),
     sources: () => sources.health(),
+  };
+}
+
+function confirmBlock(
+  { onCompared, onSingleSource }: Reading,
+  sources: TronSources,
+  block: Pick<BlockHeader, 'height' | 'hash'>,
+  options: ReadOptions,
+): Promise<void> {
+  const onForked = (labels: readonly [string, string], height: number): void =>
+    onCompared({ outcome: 'FORKED', sources: labels, height });
+  return confirmBlockAtSources({ sources, readHash, onSingleSource, onForked }, block, options);
+}
+
+async function confirmAll(
+  deps: ShownDeps & { readonly sources: TronSources },
+  candidates: readonly CandidateTransfer[],
+  options: ConfirmOptions,
+): Promise<ConfirmedTransfers> {
+  const { reading, receipts, sources } = deps;
+  const shown = new Set<CandidateTransfer>(options.byOneSource === true ? candidates.filter(isShown) : []);
+  const others = candidates.filter((candidate) => !shown.has(candidate));
+  const [byTheirs, byAny] = await Promise.all([
+    confirmShown(deps, [...shown].filter(isShown), options),
+    confirmTransfers(reading, sources, receipts, others, options),
+  ]);
+  return {
+    confirmed: [...byTheirs.confirmed, ...byAny.confirmed],
+    refuted: [...byTheirs.refuted, ...byAny.refuted],
   };
 }
 

@@ -12,7 +12,7 @@ import type { HeaderChain } from './header-chain.ts';
 import { unprovenHeights, type LogControls, type Pair } from './log-controls.ts';
 import type { LogOffers } from './log-offers.ts';
 import type { LogPlan } from './log-plan.ts';
-import { readLogs, type LogQuestion, type LogTerms, type ReadLogs, type TokenLog } from './read-logs.ts';
+import { readControls, readLogs, type LogQuestion, type LogTerms, type TokenLog } from './read-logs.ts';
 
 /** More blocks in doubt are read whole together with the rest of the range. */
 const WHOLE_BLOCKS_MAX = 8;
@@ -31,7 +31,8 @@ export interface LogReading extends LogReaderDeps {
   readonly controls: LogControls;
 }
 
-interface SourceLogs extends ReadLogs {
+interface SourceFacts {
+  readonly controls: readonly (readonly TokenLog[])[];
   readonly last: TronHeader;
   readonly isSolid: boolean;
   /** Time of the newest transaction of a hot wallet: java-tron stores the time of the block before. */
@@ -55,24 +56,27 @@ export async function agreeOnLogs(
 ): Promise<AgreedLogs | undefined> {
   const { plan, watched, controls } = deps;
   const asked = controls.controlsFor(range);
-  const question = { range, filters: await plan.filtersFor(range), controls: asked };
   const wallets = await watched.hotWallets();
-  const [ours, theirs] = await Promise.all([
-    askOne(deps, pair[0], question, wallets, options),
-    askOne(deps, pair[1], question, wallets, options),
-  ]);
+  const ask = (source: TronSource): Promise<SourceFacts> =>
+    readFacts(deps, source, { asked, to: range.to, wallets }, options);
+  const [ours, theirs] = await Promise.all([ask(pair[0]), ask(pair[1])]);
   if (ours.last.hash !== theirs.last.hash || !(ours.isSolid || theirs.isSolid)) return undefined;
-  const shown = controls.agree(pair, asked, [ours.controls, theirs.controls]);
-  if (shown === undefined) return undefined;
+  const canaries = controls.agree(pair, asked, [...deps.tokens.keys()], [ours.controls, theirs.controls]);
+  if (canaries === undefined) return undefined;
   const withParent = { from: range.from - 1, to: range.to };
   const [parent, ...headers] = await deps.headers.read(pair[0], withParent, options, ours.last);
   if (parent === undefined || Math.max(ours.operatedAtMs, theirs.operatedAtMs) >= parent.timeMs)
     return undefined;
-  const doubtful = new Set([
-    ...doubtfulHeights(headers, [ours.logs, theirs.logs], expected),
-    ...unprovenHeights(range, provenHeights(shown, [parent, ...headers])),
+  const question = { range, filters: await plan.filtersFor(range), canaries };
+  const [ourLogs, theirLogs] = await Promise.all([
+    askForLogs(deps, pair[0], question, options),
+    askForLogs(deps, pair[1], question, options),
   ]);
-  return doubtful.size > WHOLE_BLOCKS_MAX ? undefined : { headers, logs: ours.logs, doubtful };
+  const doubtful = new Set([
+    ...doubtfulHeights(headers, [ourLogs, theirLogs], expected),
+    ...unprovenHeights(range, provenHeights(canaries, [parent, ...headers])),
+  ]);
+  return doubtful.size > WHOLE_BLOCKS_MAX ? undefined : { headers, logs: ourLogs, doubtful };
 }
 
 /** Logs of a block that is not in this chain prove nothing. Of blocks further below, only the index matters. */
@@ -83,32 +87,43 @@ function provenHeights(shown: readonly TokenLog[], headers: readonly TronHeader[
   );
 }
 
-async function askOne(
+async function readFacts(
+  deps: LogReading,
+  source: TronSource,
+  {
+    asked,
+    to,
+    wallets,
+  }: { readonly asked: readonly BlockRange[]; readonly to: number; readonly wallets: ReadonlySet<Address> },
+  options: ReadOptions,
+): Promise<SourceFacts> {
+  const [{ last, isSolid }, controls, operatedAtMs] = await Promise.all([
+    readLast(deps, source, to, options),
+    forgetting(deps, source, () => readControls(source, deps, asked, options)),
+    readOperatedAtMs(source, wallets, options),
+  ]);
+  return { controls, last, isSolid, operatedAtMs };
+}
+
+export function askForLogs(
   deps: LogReading,
   source: TronSource,
   question: LogQuestion,
-  wallets: ReadonlySet<Address>,
   options: ReadOptions,
-): Promise<SourceLogs> {
-  const [{ last, isSolid }, logs, operatedAtMs] = await Promise.all([
-    readLast(deps, source, question.range.to, options),
-    askForLogs(deps, source, question, options),
-    readOperatedAtMs(source, wallets, options),
-  ]);
-  return { ...logs, last, isSolid, operatedAtMs };
+): Promise<readonly TokenLog[]> {
+  return forgetting(deps, source, () => readLogs(source, deps, question, options));
 }
 
 /** After a failure, earlier controls of the source no longer count: its index may have ended meanwhile. */
-export async function askForLogs(
-  deps: LogReading,
+async function forgetting<T>(
+  { offers, controls }: LogReading,
   source: TronSource,
-  question: LogQuestion,
-  options: ReadOptions,
-): Promise<ReadLogs> {
+  work: () => Promise<T>,
+): Promise<T> {
   try {
-    return await deps.offers.ask(source, () => readLogs(source, deps, question, options));
+    return await offers.ask(source, work);
   } catch (error) {
-    deps.controls.forget(source);
+    controls.forget(source);
     throw error;
   }
 }
@@ -118,7 +133,7 @@ async function readLast(
   source: TronSource,
   height: number,
   options: ReadOptions,
-): Promise<Pick<SourceLogs, 'last' | 'isSolid'>> {
+): Promise<Pick<SourceFacts, 'last' | 'isSolid'>> {
   const solid = headers.solidOf(source, height);
   if (solid !== undefined) return { last: solid, isSolid: true };
   try {

@@ -27,12 +27,14 @@ export function isShown(candidate: CandidateTransfer): candidate is ShownCandida
 export async function confirmShown(
   { reading, receipts, onUnknown }: ShownDeps,
   candidates: readonly ShownCandidate[],
-  { headers = [], byOneSource: _, ...options }: ConfirmOptions,
+  options: ConfirmOptions,
 ): Promise<ConfirmedTransfers> {
+  const { headers = [] } = options;
+  const signal = options.signal === undefined ? {} : { signal: options.signal };
   const transfers = await inBatches(candidates, async (candidate): Promise<Transfer | undefined> => {
     const source = candidate.shownBy;
     try {
-      const evidences = await readEvidences({ source, receipts: undefined, headers }, [candidate], options);
+      const evidences = await readEvidences({ source, receipts: undefined, headers }, [candidate], signal);
       const evidence = evidences.get(candidate.txHash);
       const equals = equalsBefore(candidate, candidates);
       const transfer = evidence && provenBy(reading, evidence, candidate, equals);

@@ -4,7 +4,8 @@ import { createLogControls, unprovenHeights } from './log-controls.ts';
 import type { TokenLog } from './read-logs.ts';
 
 const PAIR = [{ label: 'a' }, { label: 'b' }] as unknown as readonly [TronSource, TronSource];
-const logAt = (height: number, amount = 1n) => ({ height, amount }) as TokenLog;
+const TOKEN = 'a';
+const logAt = (height: number, amount = 1n) => ({ height, amount, tokenHex: TOKEN }) as TokenLog;
 const BUSY = 20;
 const logsAt = (height: number) => Array.from({ length: BUSY }, () => logAt(height));
 const ONE = { from: 1_001, to: 1_001 };
@@ -13,7 +14,7 @@ const ONE = { from: 1_001, to: 1_001 };
 function controlsOfBusyChain() {
   const controls = createLogControls();
   const shown = [logsAt(1_000), logsAt(1_001)];
-  expect(controls.agree(PAIR, [ONE, ONE], [shown, shown])).toHaveLength(2 * BUSY);
+  expect(controls.agree(PAIR, [ONE, ONE], [TOKEN], [shown, shown])).toHaveLength(2);
   return controls;
 }
 
@@ -32,9 +33,9 @@ test('controls the block below a range, its last one, and some between', () => {
 test('controls more blocks where transfers are rare', () => {
   const controls = createLogControls();
   const blocks = () => controls.controlsFor({ from: 1_001, to: 1_032 }).map(({ from, to }) => to - from + 1);
-  controls.agree(PAIR, [ONE], [[[]], [[]]]);
+  controls.agree(PAIR, [ONE], [TOKEN], [[[]], [[]]]);
   expect(blocks()).toEqual([8, 8, 8, 8, 8]);
-  controls.agree(PAIR, [ONE], [[logsAt(1)], [[]]]);
+  controls.agree(PAIR, [ONE], [TOKEN], [[logsAt(1)], [[]]]);
   expect(blocks()).toEqual([1, 1, 1]);
 });
 
@@ -64,7 +65,7 @@ test('forgets earlier controls after an empty or different one', () => {
       [logsAt(1_001), [logAt(1_002)]],
       [logsAt(1_001), theirs],
     ] as const;
-    expect(controls.agree(PAIR, [ONE, ONE], answers)).toBeUndefined();
+    expect(controls.agree(PAIR, [ONE, ONE], [TOKEN], answers)).toBeUndefined();
     expect(PAIR.map((source) => controls.hasRecent(source, 1_002))).toEqual([false, false]);
   }
 });
@@ -73,4 +74,10 @@ test('forgets the controls of a source that fails', () => {
   const controls = controlsOfBusyChain();
   controls.forget(PAIR[0]);
   expect(PAIR.map((source) => controls.hasRecent(source, 1_002))).toEqual([false, true]);
+});
+
+test('needs a canary of each token in each control', () => {
+  const controls = createLogControls();
+  const shown = [logsAt(1_000), logsAt(1_001)];
+  expect(controls.agree(PAIR, [ONE, ONE], [TOKEN, 'b'], [shown, shown])).toBeUndefined();
 });

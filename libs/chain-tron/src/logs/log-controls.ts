@@ -1,7 +1,7 @@
 import type { BlockRange } from '../reading.ts';
 import type { TronSource } from '../tron-sources.ts';
 import { haveSameLogs } from './compare-logs.ts';
-import type { ReadLogs, TokenLog } from './read-logs.ts';
+import type { TokenLog } from './read-logs.ts';
 
 /** A gap in the indexes of both sources that is shorter than this is not noticed: 48 s on the main network. */
 const APART_BLOCKS_MAX = 16;
@@ -10,18 +10,21 @@ const CONTROL_BLOCKS_MAX = 8;
 const TRANSFERS_WANTED = 8;
 const RECENT_BLOCKS = 100;
 
+/** Transfers of each controlled range. */
+type Controls = readonly (readonly TokenLog[])[];
+
 export type Pair = readonly [TronSource, TronSource];
 
 export type LogControls = ReturnType<typeof createLogControls>;
 
 /**
- * A control is a request for all transfers of the tokens in some blocks, in the same HTTP request as the logs of a range,
- * so that the same node answers. Where two sources return the same transfers, and at least one, both have indexed its
- * block. java-tron indexes logs only while its JSON-RPC interface is on; of other blocks it returns none, without an
- * error.
+ * A control is a request for all transfers of the tokens in some blocks. Where two sources return the same transfers, and
+ * at least one of each token, one of them becomes a canary: every answer to a filter must contain it too, so that it
+ * comes from a node that indexed its block. java-tron indexes logs only while its JSON-RPC interface is on; of other
+ * blocks it returns none, without an error.
  *
  * One control ends below the range, as an index may begin within it. One ends with the range, as an index may end within
- * it. Others are between, so that blocks with known transfers are close to each other.
+ * it. Others are between, so that canaries are close to each other.
  */
 export function createLogControls() {
   const newest = new Map<TronSource, number>();
@@ -40,26 +43,33 @@ export function createLogControls() {
       for (let end = to; end >= from; end -= APART_BLOCKS_MAX - controlBlocks + 1) ends.push(end);
       return ends.map((end) => ({ from: Math.max(1, end - controlBlocks + 1), to: end }));
     },
-    /** The transfers that both returned. Undefined, and earlier controls no longer count, if one is missing. */
+    /**
+     * The canaries: one transfer of each token in each control. Undefined, and earlier controls no longer count, unless
+     * both returned the same of each.
+     */
     agree(
       pair: Pair,
       asked: readonly BlockRange[],
-      [ours, theirs]: readonly [ReadLogs['controls'], ReadLogs['controls']],
+      tokens: readonly string[],
+      [ours, theirs]: readonly [Controls, Controls],
     ): readonly TokenLog[] | undefined {
       const blocks = asked.reduce((sum, { from, to }) => sum + to - from + 1, 0);
       noteDensity(Math.max(ours.flat().length, theirs.flat().length), blocks);
       const isShown = asked.every((_, place) => {
         const [own = [], other = []] = [ours[place], theirs[place]];
-        return own.length > 0 && haveSameLogs(own, other);
+        return haveSameLogs(own, other);
       });
-      if (!isShown) {
+      const canaries = asked.flatMap((_, place) =>
+        tokens.map((token) => ours[place]?.findLast(({ tokenHex }) => tokenHex === token)),
+      );
+      const known = canaries.filter((canary) => canary !== undefined);
+      if (!isShown || known.length < canaries.length) {
         pair.forEach(forget);
         return undefined;
       }
-      const logs = ours.flat();
-      const height = logs.reduce((max, log) => Math.max(max, log.height), 0);
+      const height = known.reduce((max, log) => Math.max(max, log.height), 0);
       for (const source of pair) newest.set(source, height);
-      return logs;
+      return known;
     },
     /** The source failed to answer. */
     forget,

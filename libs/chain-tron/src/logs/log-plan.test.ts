@@ -17,11 +17,11 @@ function planOf(recipients: number, tokens = [TOKEN, OTHER]) {
 }
 const BLOCKS = { from: 1_000, to: 1_001 };
 
-test('filters all tokens by recipient, 500 in a filter, and by hot wallet', async () => {
+test('filters all tokens by recipient, 450 in a filter, and by hot wallet', async () => {
   const filters = await planOf(900).filtersFor(BLOCKS);
   expect(filters.map(({ tokens, from, to }) => [tokens, from?.length, to?.length])).toEqual([
-    [[TOKEN, OTHER], undefined, 500],
-    [[TOKEN, OTHER], undefined, 400],
+    [[TOKEN, OTHER], undefined, 450],
+    [[TOKEN, OTHER], undefined, 450],
     [[TOKEN, OTHER], 1, undefined],
   ]);
 });

@@ -7,8 +7,8 @@ import type { LogFilter } from './read-logs.ts';
 /** A recipient takes 138 bytes of a request, and the logs of a full block take as many as this number of recipients. */
 const RECIPIENTS_PER_BLOCK = 500;
 const RECIPIENTS_MAX = 10_000;
-/** Half of java-tron's `maxSubTopics`, as an address has two forms. */
-const RECIPIENTS_PER_FILTER = 500;
+/** An address has two forms, and java-tron's `maxSubTopics` is 1,000. The rest is for canaries. */
+const RECIPIENTS_PER_FILTER = 450;
 
 export type LogPlan = ReturnType<typeof createLogPlan>;
 

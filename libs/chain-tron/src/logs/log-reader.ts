@@ -103,7 +103,7 @@ async function readSeenLogs(
   options: ReadOptions,
 ): Promise<RangeRead> {
   const question = { range, filters: await deps.plan.filtersFor(range) };
-  const [{ logs }, headers] = await Promise.all([
+  const [logs, headers] = await Promise.all([
     askForLogs(deps, source, question, options),
     deps.headers.read(source, range, options),
   ]);

@@ -7,6 +7,7 @@ import { readLogs } from './read-logs.ts';
 const TOKEN = 'a'.repeat(40);
 const TERMS = { tokens: new Map([[TOKEN, 'T' as TokenContract]]), genesisId: '0x1' };
 const RANGE = { from: 5, to: 5 };
+const ALL = { tokens: [TOKEN] };
 
 function logOf(txHash: string): object {
   return {
@@ -29,30 +30,18 @@ function sourceOf(...lists: readonly (readonly object[])[]): Pick<TronSource, 'c
 test('keeps the logs of two transactions that a node returns with the same place', async () => {
   const source = sourceOf([logOf('c'), logOf('d')], [logOf('c')]);
   const filters = [{ tokens: [TOKEN] }, { tokens: [TOKEN] }];
-  const { logs } = await readLogs(source, TERMS, { range: RANGE, filters }, {});
+  const logs = await readLogs(source, TERMS, { range: RANGE, filters }, {});
   expect(logs.map(({ txHash }) => txHash[0])).toEqual(['c', 'd']);
 });
 
-test('returns controls apart from logs, in the order of the question', async () => {
-  const source = sourceOf([logOf('c')], [], [logOf('d')]);
-  const filters = [{ tokens: [TOKEN], from: ['3'] }];
-  const question = { range: RANGE, filters, controls: [RANGE, RANGE] };
-  const { logs, controls } = await readLogs(source, TERMS, question, {});
-  expect([logs, ...controls].map((list) => list.map(({ txHash }) => txHash[0]))).toEqual([['d'], ['c'], []]);
-});
-
-test('rejects logs of a range that lack one of a controlled block', async () => {
-  const source = sourceOf([logOf('c'), logOf('d')], [logOf('c')]);
-  const recipient = '2'.padStart(40, '0');
-  const asked = (to: string) => ({
-    range: RANGE,
-    filters: [{ tokens: [TOKEN], to: [to] }],
-    controls: [RANGE],
-  });
-  await expect(readLogs(source, TERMS, asked(recipient), {})).rejects.toMatchObject({
+test('rejects an answer to any filter that lacks a canary', async () => {
+  const [canary] = await readLogs(sourceOf([logOf('d')]), TERMS, { range: RANGE, filters: [ALL] }, {});
+  const question = { range: RANGE, filters: [ALL, { tokens: [TOKEN], to: ['4'] }], canaries: [canary!] };
+  const both = sourceOf([logOf('c'), logOf('d')], [logOf('d')]);
+  expect(await readLogs(both, TERMS, question, {})).toHaveLength(2);
+  await expect(readLogs(sourceOf([logOf('c'), logOf('d')], []), TERMS, question, {})).rejects.toMatchObject({
     code: 'INCONSISTENT_ANSWER',
   });
-  expect((await readLogs(source, TERMS, asked('4'), {})).logs).toHaveLength(1);
 });
 
 test('filters by both forms of an address, and rejects a list with the same log twice', async () => {

@@ -28,14 +28,8 @@ export interface LogFilter {
 export interface LogQuestion {
   readonly range: BlockRange;
   readonly filters: readonly LogFilter[];
-  /** Blocks whose transfers are all returned, to see that the node indexed their logs. */
-  readonly controls?: readonly BlockRange[];
-}
-
-export interface ReadLogs {
-  readonly logs: readonly TokenLog[];
-  /** In the order of the question. */
-  readonly controls: readonly (readonly TokenLog[])[];
+  /** Known logs in or just below the range, one of each token in each controlled block. Every answer must contain them. */
+  readonly canaries?: readonly TokenLog[];
 }
 
 export interface LogTerms {
@@ -48,62 +42,67 @@ const QUANTITY = /^0x[0-9a-f]{1,13}$/;
 
 /**
  * BLOCK_NOT_FOUND if the node does not have the last block: java-tron cuts the range at its head without an error. The
- * head is read in the same request, before the logs, so that another node behind the URL cannot answer for it.
+ * head is read in the same request, before the logs. A provider may still divide a request among nodes, cut off a long
+ * list, or drop alternatives of a filter. So each answer must contain the canaries, which are the last alternatives.
  */
 export async function readLogs(
   source: Pick<TronSource, 'call'>,
-  { tokens, genesisId }: LogTerms,
-  { range, filters, controls = [] }: LogQuestion,
+  terms: LogTerms,
+  { range, filters, canaries = [] }: LogQuestion,
   options: ReadOptions,
-): Promise<ReadLogs> {
+): Promise<readonly TokenLog[]> {
+  const from = canaries.reduce((lowest, { height }) => Math.min(lowest, height), range.from);
+  const within = { from, to: range.to };
+  const extended = filters.map((filter) => ({
+    ...filter,
+    ...(filter.from === undefined ? {} : { from: [...filter.from, ...canaries.map((one) => one.fromHex)] }),
+    ...(filter.to === undefined ? {} : { to: [...filter.to, ...canaries.map((one) => one.toHex)] }),
+  }));
+  const asked = extended.map((filter) => ({ filter, range: within }));
+  const found = new Map<string, TokenLog>();
+  for (const list of await askForLists(source, terms, range.to, asked, options)) {
+    const keys = new Map(list.map((log) => [keyOf(log), log]));
+    const missing = canaries.find((canary) => !keys.has(keyOf(canary)));
+    if (missing !== undefined)
+      throw readerError('INCONSISTENT_ANSWER', 'an answer lacks a known log', { height: missing.height });
+    for (const [key, log] of keys) if (log.height >= range.from) found.set(key, log);
+  }
+  return [...found.values()].toSorted((a, b) => a.height - b.height || a.logIndex - b.logIndex);
+}
+
+/** All transfers of the tokens in each of these ranges. */
+export async function readControls(
+  source: Pick<TronSource, 'call'>,
+  terms: LogTerms,
+  controls: readonly BlockRange[],
+  options: ReadOptions,
+): Promise<readonly (readonly TokenLog[])[]> {
+  const top = controls.reduce((max, { to }) => Math.max(max, to), 0);
+  const asked = controls.map((range) => ({ filter: { tokens: [...terms.tokens.keys()] }, range }));
+  return askForLists(source, terms, top, asked, options);
+}
+
+async function askForLists(
+  source: Pick<TronSource, 'call'>,
+  { tokens, genesisId }: LogTerms,
+  top: number,
+  asked: readonly { readonly filter: LogFilter; readonly range: BlockRange }[],
+  options: ReadOptions,
+): Promise<readonly (readonly TokenLog[])[]> {
   const calls: readonly RpcCall[] = [
     { method: 'eth_chainId', params: [] },
     { method: 'eth_blockNumber', params: [] },
-    ...controls.map((control) => callOf({ tokens: [...tokens.keys()] }, control)),
-    ...filters.map((filter) => callOf(filter, range)),
+    ...asked.map(({ filter, range }) => callOf(filter, range)),
   ];
   const [chainId, head, ...lists] = await askJsonRpc(source, calls, options);
   if (chainId !== genesisId)
     throw readerError('RPC_REFUSED', `/jsonrpc serves the chain ${String(chainId)}, not ${genesisId}`);
-  if (quantityIn(head, 'eth_blockNumber') < range.to)
-    throw readerError('BLOCK_NOT_FOUND', 'the node does not have the block', { height: range.to });
-  const decode = (list: unknown, within: BlockRange): readonly TokenLog[] => {
-    const logs = listIn(list, 'logs').flatMap((raw) => decodeLog(raw, tokens, within) ?? []);
+  if (quantityIn(head, 'eth_blockNumber') < top)
+    throw readerError('BLOCK_NOT_FOUND', 'the node does not have the block', { height: top });
+  return asked.map(({ range }, place) => {
+    const logs = listIn(lists[place], 'logs').flatMap((raw) => decodeLog(raw, tokens, range) ?? []);
     return new Set(logs.map(keyOf)).size === logs.length ? logs : malformed('logs', 'the same log twice');
-  };
-  const found = new Map<string, TokenLog>();
-  for (const list of lists.slice(controls.length))
-    for (const log of decode(list, range)) found.set(keyOf(log), log);
-  const controlled = controls.map((control, place) => decode(lists[place], control));
-  requireControlled(controlled.flat(), { range, filters }, found);
-  return {
-    logs: [...found.values()].toSorted((a, b) => a.height - b.height || a.logIndex - b.logIndex),
-    controls: controlled,
-  };
-}
-
-/** A provider may cut off a long list without an error. */
-function requireControlled(
-  controlled: readonly TokenLog[],
-  { range, filters }: LogQuestion,
-  found: ReadonlyMap<string, TokenLog>,
-): void {
-  const sets = filters.map(({ tokens, from, to }) => ({
-    tokens,
-    from: from && new Set(from),
-    to: to && new Set(to),
-  }));
-  for (const log of controlled) {
-    const isAsked = sets.some(
-      ({ tokens, from, to }) =>
-        tokens.includes(log.tokenHex) && from?.has(log.fromHex) !== false && to?.has(log.toHex) !== false,
-    );
-    if (isAsked && log.height >= range.from && !found.has(keyOf(log)))
-      throw readerError('INCONSISTENT_ANSWER', 'the logs of a range lack one of a block in it', {
-        height: log.height,
-        txHash: log.txHash,
-      });
-  }
+  });
 }
 
 /** Two filters may return the same log. A provider may count logs by transaction, so their place does not identify them. */
