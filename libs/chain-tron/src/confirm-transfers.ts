@@ -1,18 +1,15 @@
-import type { BlockHeader } from '@opentill/chain/block';
 import type { ConfirmedTransfers, ConfirmOptions, ReadOptions } from '@opentill/chain/chain-reader';
 import { readerError } from '@opentill/chain/reader-error';
 import type { CandidateTransfer, Transfer, TransferPosition, TxHash } from '@opentill/chain/transfer';
 import { askTwoSources } from '@opentill/chain-sources/ask-two-sources';
 import { baseUnits } from '@opentill/domain/money';
 import { addressOfHex } from './address-codec.ts';
-import type { TronTransaction } from './decode-block.ts';
+import type { TronHeader, TronTransaction } from './decode-block.ts';
 import { decodeTransaction } from './decode-block.ts';
 import type { TronInfo } from './decode-info.ts';
 import { decodeInfo, hasRun, isBetween, transferIn } from './decode-info.ts';
 import { hasCarried, logPlaceOf, readBlock, transfersOf, type TransferWithReceipt } from './read-block.ts';
 import { sameTransfer } from './compare-blocks.ts';
-import type { SeenReceipts } from './logs/seen-receipts.ts';
-import { equalsBefore, isEqual, isLogged, placeInReceipt, plainCandidate } from './logs/logged-candidate.ts';
 import type { Reading } from './reading.ts';
 import type { TronSource, TronSources } from './tron-sources.ts';
 import { readHeader } from './tron-sources.ts';
@@ -39,21 +36,19 @@ const TRANSACTIONS_AT_ONCE = 8;
 export async function confirmTransfers(
   reading: Reading,
   sources: TronSources,
-  receipts: SeenReceipts,
   candidates: readonly CandidateTransfer[],
   options: ConfirmOptions,
 ): Promise<ConfirmedTransfers> {
   const proven = alreadyProven(reading, candidates, options);
   const asked = candidates.filter((candidate) => !proven.has(candidate));
-  const sourceEvidences =
-    asked.length === 0 ? [] : await readFromSources({ reading, sources, receipts }, asked, options);
+  const sourceEvidences = asked.length === 0 ? [] : await readFromSources(reading, sources, asked, options);
   const confirmed: Transfer[] = [];
   const refuted: CandidateTransfer[] = [];
   for (const candidate of candidates) {
-    const transfer = proven.get(candidate) ?? agreedOn(reading, receipts, sourceEvidences, candidate, asked);
+    const transfer = proven.get(candidate) ?? agreedOn(reading, sourceEvidences, candidate);
     if (transfer === undefined) {
       for (const { source } of sourceEvidences)
-        await requireRefutedByBlock(reading, source, candidate, asked, options);
+        await requireRefutedByBlock(reading, source, candidate, options);
       refuted.push(candidate);
     } else confirmed.push(transfer);
   }
@@ -87,30 +82,18 @@ function positionOf({ indexInBlock }: CandidateTransfer): string {
 }
 
 async function readFromSources(
-  {
-    reading,
-    sources,
-    receipts,
-  }: { readonly reading: Reading; readonly sources: TronSources; readonly receipts: SeenReceipts },
+  reading: Reading,
+  sources: TronSources,
   candidates: readonly CandidateTransfer[],
-  { byOneSource = false, headers = [], ...options }: ConfirmOptions,
+  { byOneSource = false, ...options }: ConfirmOptions,
 ): Promise<readonly SourceEvidence[]> {
-  // Two sources must return a receipt: one of them now, if the other returned it before.
-  let remembering: TronSource | undefined;
-  const ask = (source: TronSource, own: ReadOptions): Promise<Evidences> => {
-    if (!byOneSource && receipts.has(source)) remembering ??= source;
-    const remembered = remembering === source ? receipts : undefined;
-    return readEvidences({ source, receipts: remembered, headers }, candidates, own);
-  };
+  const ask = (source: TronSource, own: ReadOptions): Promise<Evidences> =>
+    readEvidences(source, candidates, own);
   if (byOneSource)
-    return sources.run(
-      async (source, own) => {
-        const evidences = await ask(source, own);
-        receipts.note(source, evidences);
-        return [{ source, evidences }];
-      },
-      { ...options, hedge: true },
-    );
+    return sources.run(async (source, own) => [{ source, evidences: await ask(source, own) }], {
+      ...options,
+      hedge: true,
+    });
   const height = Math.max(...candidates.map(({ blockHeight }) => blockHeight));
   const answers = await askTwoSources(
     sources,
@@ -122,20 +105,16 @@ async function readFromSources(
 
 function agreedOn(
   reading: Reading,
-  receipts: SeenReceipts,
   sourceEvidences: readonly SourceEvidence[],
   candidate: CandidateTransfer,
-  candidates: readonly CandidateTransfer[],
 ): Transfer | undefined {
-  const equals = isLogged(candidate) ? equalsBefore(candidate, candidates) : 0;
   const [first, ...others] = sourceEvidences.map(({ evidences }) => {
     const evidence = evidences.get(candidate.txHash);
-    return evidence && provenBy(reading, evidence, candidate, equals);
+    return evidence && provenBy(reading, evidence, candidate);
   });
   const isSame = (other: Transfer | undefined): boolean =>
     other?.position === first?.position && other?.feeBaseUnits === first?.feeBaseUnits;
   if (others.every(isSame)) return first;
-  receipts.clear();
   throw readerError('INCONSISTENT_ANSWER', 'the receipts of two sources differ on a transfer', {
     ...contextOf(candidate),
     sources: sourceEvidences.map(({ source }) => source.label),
@@ -143,45 +122,19 @@ function agreedOn(
 }
 
 /** Throws unless every transaction is in the block of its candidates, so that another source is asked. */
-export async function readEvidences(
-  {
-    source,
-    receipts,
-    headers,
-  }: {
-    readonly source: TronSource;
-    readonly receipts: SeenReceipts | undefined;
-    readonly headers: readonly BlockHeader[];
-  },
+async function readEvidences(
+  source: TronSource,
   candidates: readonly CandidateTransfer[],
   options: ReadOptions,
 ): Promise<Evidences> {
-  const byHash = new Map(headers.map((header) => [header.hash, header]));
-  // A log was read together with the header of its block; the receipt has the time of its own.
-  const headerOf = (candidate: CandidateTransfer): BlockHeader | undefined =>
-    isLogged(candidate) ? byHash.get(candidate.blockHash) : undefined;
   const natives = new Set(candidates.flatMap(({ contract, txHash }) => (contract === null ? [txHash] : [])));
   const hashes = [...new Set(candidates.map(({ txHash }) => txHash))];
-  const remembered = new Map(
-    candidates.flatMap((candidate) => {
-      const info = receipts?.of(source, candidate, headerOf(candidate));
-      return info === undefined ? [] : [[candidate.txHash, info] as const];
-    }),
-  );
-  const unknown = candidates.filter((candidate) => headerOf(candidate) === undefined);
-  const heights = [...new Set(unknown.map(({ blockHeight }) => blockHeight))];
-  const infos = await inBatches(
-    hashes,
-    async (txHash) => remembered.get(txHash) ?? readInfo(source, txHash, options),
-  );
+  const heights = [...new Set(candidates.map(({ blockHeight }) => blockHeight))];
+  const infos = await inBatches(hashes, (txHash) => readInfo(source, txHash, options));
   const transactions = await inBatches([...natives], (txHash) => readTransaction(source, txHash, options));
-  const read = await inBatches(heights, (height) => readHeader(source, options, height));
+  const headers = await inBatches(heights, (height) => readHeader(source, options, height));
   for (const candidate of candidates)
-    requireInBlock(
-      infos.get(candidate.txHash),
-      headerOf(candidate) ?? read.get(candidate.blockHeight),
-      candidate,
-    );
+    requireInBlock(infos.get(candidate.txHash), headers.get(candidate.blockHeight), candidate);
   const evidences = new Map<TxHash, Evidence>();
   for (const [txHash, info] of infos)
     if (info !== undefined) evidences.set(txHash, { info, transaction: transactions.get(txHash) });
@@ -216,7 +169,7 @@ export async function readTransaction(
 /** A receipt has the height and time of its block but not its id, so the header at that height is compared. */
 function requireInBlock(
   info: TronInfo | undefined,
-  header: BlockHeader | undefined,
+  header: TronHeader | undefined,
   candidate: CandidateTransfer,
 ): void {
   if (info === undefined)
@@ -224,7 +177,7 @@ function requireInBlock(
   const isThere =
     info.height === candidate.blockHeight &&
     header?.hash === candidate.blockHash &&
-    Math.floor(info.blockTimeMs / 1_000) === header.timeSeconds;
+    info.blockTimeMs === header.timeMs;
   if (!isThere)
     throw readerError('INCONSISTENT_ANSWER', 'the transaction is in another block now', {
       ...contextOf(candidate),
@@ -232,17 +185,14 @@ function requireInBlock(
     });
 }
 
-export function provenBy(
+function provenBy(
   { chain, tokens }: Reading,
   { info, transaction }: Evidence,
   candidate: CandidateTransfer,
-  equals: number,
 ): Transfer | undefined {
   const feeBaseUnits = baseUnits(info.feeSun);
   const { contract, from, to, amountBaseUnits, indexInBlock } = candidate;
-  const place = isLogged(candidate)
-    ? placeInReceipt(info, tokens, candidate, equals)
-    : logPlaceOf(indexInBlock);
+  const place = logPlaceOf(indexInBlock);
   if (contract === null) {
     const trx = transaction !== undefined && hasCarried(transaction, info) ? transaction.trx : undefined;
     const isIt =
@@ -257,7 +207,7 @@ export function provenBy(
   const isIt =
     stated?.contract === contract && isBetween(stated, from, to) && stated.amount === amountBaseUnits;
   return isIt
-    ? { ...plainCandidate(candidate), chain, position: `log:${place}` as TransferPosition, feeBaseUnits }
+    ? { ...candidate, chain, position: `log:${place}` as TransferPosition, feeBaseUnits }
     : undefined;
 }
 
@@ -266,18 +216,12 @@ async function requireRefutedByBlock(
   reading: Reading,
   source: TronSource,
   candidate: CandidateTransfer,
-  candidates: readonly CandidateTransfer[],
   options: ReadOptions,
 ): Promise<void> {
   const account = await readBlock(source, 'wallet', candidate.blockHeight, options);
   if (account.header.hash !== candidate.blockHash)
     throw readerError('INCONSISTENT_ANSWER', 'another block is at this height now', contextOf(candidate));
-  const transfers = transfersOf(reading, account);
-  const isThere = isLogged(candidate)
-    ? transfers.filter((transfer) => isEqual(transfer, candidate)).length >
-      equalsBefore(candidate, candidates)
-    : transfers.some((transfer) => sameTransfer(transfer, candidate));
-  if (isThere)
+  if (transfersOf(reading, account).some((transfer) => sameTransfer(transfer, candidate)))
     throw readerError(
       'INCONSISTENT_ANSWER',
       'the receipts of the block and the receipt differ',

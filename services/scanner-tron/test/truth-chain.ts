@@ -62,11 +62,7 @@ const TOO_LITTLE_SUN = 200_000;
 const TRC20 = tronContractInterface('TronTether');
 const MULTI = tronContractInterface('TronMulti');
 
-export async function createTruthChain(
-  devnet: TronDevnet,
-  seed: number,
-  { hasTrx = true }: { readonly hasTrx?: boolean } = {},
-): Promise<TruthChain> {
+export async function createTruthChain(devnet: TronDevnet, seed: number): Promise<TruthChain> {
   const random = seededRandom(seed);
   const below = (end: number): number => Math.floor(random() * end);
   const pick = <T>(items: readonly T[]): T => items[below(items.length)]!;
@@ -196,7 +192,7 @@ export async function createTruthChain(
             deposits.push({ ...here, tx: id, position: `log:${place}`, token, to, amount: `${value}` });
           }
         }
-        for (const { txID, ret, raw_data: data } of hasTrx ? (block.transactions ?? []) : []) {
+        for (const { txID, ret, raw_data: data } of block.transactions ?? []) {
           const { type, parameter } = data.contract[0]!;
           const to = type === 'TransferContract' ? mine.get(parameter.value.to_address.slice(2)) : undefined;
           if (to !== undefined && ret[0]!.contractRet === 'SUCCESS')
