@@ -1,3 +1,4 @@
+import { divideUp } from './divide-up.ts';
 import type { BaseUnits } from './money.ts';
 import { withFeeMargin } from './fee-margin.ts';
 
@@ -327,7 +328,7 @@ export function costInAsset(
   if (isNative) return costBaseUnits;
   const { units, scale } = rules.nativePrice;
   const divisor = 10n ** BigInt(rules.nativeDecimals + scale);
-  return (costBaseUnits * units * 10n ** BigInt(decimals) + divisor - 1n) / divisor;
+  return divideUp(costBaseUnits * units * 10n ** BigInt(decimals), divisor);
 }
 
 function movedAmount(asset: UnsweptAsset, option: SweepOption): bigint {

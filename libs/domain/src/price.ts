@@ -1,6 +1,7 @@
 import { minorUnits, type Currency } from './currency.ts';
+import { divideUp } from './divide-up.ts';
 import { baseUnits, formatAmount, parseAmount, type BaseUnits } from './money.ts';
-import { divideUp, type Ratio } from './ratio.ts';
+import type { Ratio } from './ratio.ts';
 
 /** A price in a currency. `minor` counts the minor units: cents for EUR. */
 export interface Price {

@@ -1,3 +1,4 @@
+import { divideUp } from './divide-up.ts';
 import { isAmountText } from './money.ts';
 
 /** Exact fraction greater than zero. Rates are computed with it, never with floats. */
@@ -52,9 +53,4 @@ export function toDecimal({ numerator, denominator }: Ratio, decimals: number): 
   const digits = ((numerator * 10n ** BigInt(decimals)) / denominator).toString().padStart(decimals + 1, '0');
   const whole = digits.slice(0, digits.length - decimals);
   return decimals === 0 ? whole : `${whole}.${digits.slice(digits.length - decimals)}`;
-}
-
-/** Both must not be negative. */
-export function divideUp(dividend: bigint, divisor: bigint): bigint {
-  return (dividend + divisor - 1n) / divisor;
 }

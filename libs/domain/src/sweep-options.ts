@@ -1,3 +1,4 @@
+import { divideUp } from './divide-up.ts';
 import type { SweepOption } from './plan-sweeps.ts';
 
 // Contract calls cost work (TRON: energy), paid by coin, by lent stake, or by rented work. Pure; amounts are base units
@@ -68,7 +69,7 @@ export function requiredStake(
   { yields, step }: Pick<NonNullable<SweepTerms['lending']>, 'yields' | 'step'>,
 ): bigint | undefined {
   if (yields.units <= 0n || yields.stake <= 0n || step <= 0n) return undefined;
-  const steps = ceilDiv(units * yields.stake * STAKE_MARGIN_PERCENT, yields.units * 100n * step);
+  const steps = divideUp(units * yields.stake * STAKE_MARGIN_PERCENT, yields.units * 100n * step);
   return (steps > 0n ? steps : 1n) * step;
 }
 
@@ -111,8 +112,4 @@ export function sweepOptions(need: SweepNeed, means: SweepMeans, terms: SweepTer
       rentBaseUnits,
     });
   return ways;
-}
-
-function ceilDiv(value: bigint, by: bigint): bigint {
-  return (value + by - 1n) / by;
 }

@@ -58,13 +58,16 @@ export function readConfig<T>(schema: ConfigSchema, env: Environment): T {
       if (!unreadable.has(problem.split(' ', 1)[0] ?? '')) problems.push(problem);
     }
   }
-  if (problems.length > 0) {
-    throw new GatewayError<ConfigErrorCode>('CONFIG_INVALID', `configuration: ${problems.join('; ')}`, {
-      retryable: false,
-      context: { problems },
-    });
-  }
+  if (problems.length > 0) throw invalidConfig(problems);
   return values as T;
+}
+
+/** For problems that no schema can name. */
+export function invalidConfig(problems: readonly string[]): GatewayError<ConfigErrorCode> {
+  return new GatewayError('CONFIG_INVALID', `configuration: ${problems.join('; ')}`, {
+    retryable: false,
+    context: { problems },
+  });
 }
 
 function readValue(

@@ -48,6 +48,10 @@ export interface PayoutFields extends OrderFields {
   readonly receiveAddress: string;
 }
 
+/** Fields of a collection or a payout. */
+export type AnyOrderFields = OrderFields &
+  Partial<Pick<CollectionFields, 'price'> & Pick<PayoutFields, 'receiveAddress'>>;
+
 export interface FieldRules {
   readonly version: 'V2' | 'V3';
   /** Only the local profile allows http. */

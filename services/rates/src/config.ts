@@ -1,6 +1,6 @@
 import { isCurrency, type Currency } from '@opentill/domain/currency';
-import { GatewayError } from '@opentill/domain/gateway-error';
-import { readConfig, type ConfigErrorCode, type Environment } from '@opentill/runtime/config';
+import { isLoopback } from '@opentill/domain/loopback';
+import { invalidConfig, readConfig, type Environment } from '@opentill/runtime/config';
 import {
   basicProperties,
   basicSettings,
@@ -117,33 +117,24 @@ function parsed<T>(
   const textOf = new Map<string, string>();
   return texts.map((text) => {
     const value = parse(text);
-    if (value === undefined) throw invalid(`${name} has '${text}'; write ${FORMS[name]}`);
+    if (value === undefined) throw invalidConfig([`${name} has '${text}'; write ${FORMS[name]}`]);
     const key = keyOf(value);
     const before = textOf.get(key);
     if (before !== undefined)
-      throw invalid(`${name} has '${before}' and '${text}' for ${key}; keep one of them`);
+      throw invalidConfig([`${name} has '${before}' and '${text}' for ${key}; keep one of them`]);
     textOf.set(key, text);
     return value;
   });
 }
 
-const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
-
 /** A third party that changes answers on the way sets the rates, so that plain http is for this machine only. */
 function checkedSourcesUrl(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
-  if (!URL.canParse(text)) throw invalid('RATE_SOURCES_URL is no URL');
+  if (!URL.canParse(text)) throw invalidConfig(['RATE_SOURCES_URL is no URL']);
   const { protocol, hostname } = new URL(text);
-  if (protocol !== 'https:' && !LOOPBACK.test(hostname))
-    throw invalid(
+  if (protocol !== 'https:' && !isLoopback(hostname))
+    throw invalidConfig([
       'RATE_SOURCES_URL must be https; http is for this machine only, such as http://127.0.0.1:8080',
-    );
+    ]);
   return text;
-}
-
-function invalid(problem: string): GatewayError<ConfigErrorCode> {
-  return new GatewayError('CONFIG_INVALID', `configuration: ${problem}`, {
-    retryable: false,
-    context: { problems: [problem] },
-  });
 }

@@ -1,4 +1,4 @@
-import { isLoopback } from './loopback.ts';
+import { isLoopback } from '@opentill/domain/loopback';
 
 /** Headers that a receiver needs to verify a callback. */
 const FORWARDED = [

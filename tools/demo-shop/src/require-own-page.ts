@@ -1,5 +1,5 @@
 import type { Request, RequestHandler } from 'express';
-import { isLoopback } from './loopback.ts';
+import { isLoopback } from '@opentill/domain/loopback';
 import { RequestRefusal } from './request-refusal.ts';
 
 /**

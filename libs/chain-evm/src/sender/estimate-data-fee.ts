@@ -1,3 +1,4 @@
+import { divideUp } from '@opentill/domain/divide-up';
 import { readerError } from '@opentill/chain/reader-error';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { Interface } from 'ethers/abi';
@@ -69,7 +70,7 @@ export function estimateDataFee(
   const fault = fees.find((fee) => fee instanceof GatewayError);
   if (fault instanceof GatewayError) return fault;
   const [l1Fee, constant, most] = fees as [bigint, bigint, bigint];
-  const ofGas = most > constant ? ((most - constant) * gas + maxGas - 1n) / maxGas : 0n;
+  const ofGas = most > constant ? divideUp((most - constant) * gas, maxGas) : 0n;
   return l1Fee * DATA_PRICE_ROOM + constant + ofGas;
 }
 

@@ -1,3 +1,4 @@
+import { divideUp } from '@opentill/domain/divide-up';
 import type { FeePrices, FeeTerms } from '@opentill/chain/wallet-sender';
 
 /** Wei per gas. */
@@ -88,7 +89,7 @@ export function raiseFees(old: FeeTerms, now: FeePrices, bounds: FeeBounds): Fee
 
 /** Rounded up, and always more: nodes reject an equal price, even zero. */
 function raise(price: bigint): bigint {
-  return price + (price === 0n ? 1n : (price + RAISE_DIVISOR - 1n) / RAISE_DIVISOR);
+  return price + (price === 0n ? 1n : divideUp(price, RAISE_DIVISOR));
 }
 
 /** The highest price that this many raises keep at or below `cap`. */

@@ -1,3 +1,4 @@
+import { divideUp } from '@opentill/domain/divide-up';
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import type { ReaderError } from '@opentill/chain/reader-error';
 import { readerError } from '@opentill/chain/reader-error';
@@ -137,7 +138,7 @@ function classifyOutcome(
   }
   const gas = BigInt(estimated);
   if (gas > maxGas) return obstacle('WOULD_FAIL', `it takes ${gas} gas, the cap for a payment is ${maxGas}`);
-  return { kind: 'READY', gasLimit: lower(gas + (gas + MARGIN_DIVISOR - 1n) / MARGIN_DIVISOR, maxGas) };
+  return { kind: 'READY', gasLimit: lower(gas + divideUp(gas, MARGIN_DIVISOR), maxGas) };
 }
 
 function plainWord(data: string): string {

@@ -1,11 +1,10 @@
 import { API_ERRORS, duplicateOfOrderText } from '@opentill/contracts/http/api-errors';
 import type { OrderAnswer } from '@opentill/contracts/http/answers';
 import type { OrderType } from '@opentill/contracts/notify-order';
-import type { Price } from '@opentill/domain/price';
 import { refusal, refusalWithText, success, type Answer } from '../answer.ts';
 import { explainExisting } from '../explain/explain-order.ts';
 import type { Merchant } from '../merchant-book.ts';
-import type { OrderFields } from '../order-fields.ts';
+import type { AnyOrderFields, OrderFields } from '../order-fields.ts';
 import type { Problem } from '../problem.ts';
 import type { CreationOutcome, ExistingOrder, NewOrder, SpentNonce } from '../store/create-orders.ts';
 import { differences } from './differences.ts';
@@ -13,12 +12,7 @@ import { toOrderAnswer } from './order-answer.ts';
 import type { OrderDeps } from './order-deps.ts';
 
 /** A signed request for an order, with the keys that identify a repeated request. */
-export interface OrderRequest<
-  Fields extends OrderFields = OrderFields & {
-    readonly receiveAddress?: string;
-    readonly price?: Price | null;
-  },
-> {
+export interface OrderRequest<Fields extends OrderFields = AnyOrderFields> {
   readonly merchant: Merchant;
   readonly nonce: SpentNonce;
   readonly orderType: OrderType;

@@ -1,8 +1,8 @@
 import type { OrderType } from '@opentill/contracts/notify-order';
 import type { Family } from '@opentill/domain/chains';
 import { parseAmount } from '@opentill/domain/money';
-import { formatPrice, type Price } from '@opentill/domain/price';
-import type { OrderFields } from '../order-fields.ts';
+import { formatPrice } from '@opentill/domain/price';
+import type { AnyOrderFields } from '../order-fields.ts';
 import type { CreatedOrder } from '../store/create-orders.ts';
 
 export type OrderDifference =
@@ -15,11 +15,7 @@ export type OrderDifference =
  */
 export function differences(
   existing: CreatedOrder,
-  request: OrderFields & {
-    readonly orderType: OrderType;
-    readonly receiveAddress?: string;
-    readonly price?: Price | null;
-  },
+  request: AnyOrderFields & { readonly orderType: OrderType },
   parseAddress: (family: Family, text: string) => string | undefined,
 ): readonly OrderDifference[] {
   const amount = request.amount === null ? undefined : parseAmount(request.amount, existing.decimals);

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Request } from 'express';
 import { OPENAPI_DOCUMENT } from '@opentill/contracts/http/openapi';
+import { isLoopback } from '@opentill/domain/loopback';
 import { page, type Answer } from '../answer.ts';
 import type { DocsFacts, LocalFacts } from '../docs/docs-facts.ts';
 import { FAVICON } from '../docs/favicon.ts';
@@ -31,11 +32,9 @@ export interface DocsDeps {
   };
 }
 
-const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
-
-function isLoopback(url: string | undefined): boolean {
+function isOfThisMachine(url: string | undefined): boolean {
   const name = url === undefined ? undefined : URL.parse(url)?.hostname;
-  return name !== undefined && LOOPBACK.test(name);
+  return name !== undefined && isLoopback(name);
 }
 
 /**
@@ -44,14 +43,14 @@ function isLoopback(url: string | undefined): boolean {
  * the public URL counts too.
  */
 export function mayShowToken(host: string | undefined, gatewayUrl: string | undefined): boolean {
-  return isLoopback(gatewayUrl) && host !== undefined && isLoopback(`http://${host}`);
+  return isOfThisMachine(gatewayUrl) && host !== undefined && isOfThisMachine(`http://${host}`);
 }
 
 /** GET /docs: the way to a first payment, and the OpenAPI document, as one HTML page. */
 export function docsRoute({ docs }: DocsDeps): (request: Pick<Request, 'headers'>) => Answer {
   const { local, ...facts } = docs;
   const { gatewayUrl } = facts;
-  const openAt = local !== undefined && isLoopback(gatewayUrl) ? `${gatewayUrl}/docs` : undefined;
+  const openAt = local !== undefined && isOfThisMachine(gatewayUrl) ? `${gatewayUrl}/docs` : undefined;
   const render = (filled: LocalFacts | undefined) =>
     page(200, renderReference({ ...facts, local: filled, openAt }), DOCS_CSP);
   const rendered = render(undefined);
