@@ -38,9 +38,9 @@ const GATEWAY_CONFIG_SCHEMA = {
 } as const;
 
 /**
- * Public process: every service except the signer, with one health port for all. They start and stop together; an
- * error that ends one ends the process (compose-rates.ts has the exception). @throws GatewayError CONFIG_INVALID, KEYSTORE_IN_REACH, and the services'
- * errors
+ * Public process: every service except the signer, with one health port for all. They start and stop together. An
+ * error that ends one ends the process; compose-rates.ts has the exception.
+ * @throws GatewayError CONFIG_INVALID, KEYSTORE_IN_REACH, and the services' errors
  */
 export const composeGateway: Compose = async (env, { fail }) => {
   const { HEALTH_PORT: port, HEALTH_HOST: host } = readConfig<HealthVariables>(GATEWAY_CONFIG_SCHEMA, env);

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { createLogger } from '@opentill/runtime/logger';
 import { composeRatesOrNone } from './compose-rates.ts';
 
-test('a mistake in the variables of rates leaves only rates out, and says so', async () => {
+test('leaves out only rates when its variables are wrong, and logs it', async () => {
   const stream = new PassThrough();
   const compose = composeRatesOrNone(createLogger({ service: 'rates', level: 'error', stream }));
   const service = await compose(

@@ -9,8 +9,8 @@ import type { Compose } from '@opentill/runtime/run-process';
 const INTERVAL_MS = 30_000;
 
 /**
- * Payments need no rates, so a mistake in their variables leaves the service out, with a line in the log, and stops
- * nothing else. Rates then expire, orders with a price are refused, and the growing age of the rates raises its alert.
+ * Payments need no rates. A mistake in their variables therefore leaves out this service only, with a line in the log.
+ * Rates then expire, the api rejects orders with a price, and the age of the rates raises its alert.
  */
 export function composeRatesOrNone(
   logger: Logger = createLogger({ service: 'rates', level: 'error' }),

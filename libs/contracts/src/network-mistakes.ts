@@ -134,7 +134,7 @@ function depthMistakes(network: NetworkConfig): string[] {
   return mistakes;
 }
 
-/** Blocks at the tag may be replaced, so they need room for it and prove nothing about a payout. */
+/** A reorganisation may replace blocks at the tag. The window must cover it, and they are no proof about a payout. */
 function safeMistakes(network: NetworkConfig): string[] {
   const { family, finality, payouts, reorgWindow, blockTimeMs } = network;
   if (family !== 'EVM') return [`/finality tag safe is not allowed for ${family}`];

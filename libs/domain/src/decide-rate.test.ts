@@ -101,7 +101,7 @@ describe('the peg', () => {
     expect(shown(EUR, given, rules)).toMatchObject({ rate: '0.892000', isDepegged: true });
   });
 
-  test('one source that reports a depeg stops nothing', () => {
+  test('keeps the rate when a single source reports a depeg', () => {
     expect(shown(USD, facts({ pegQuotes: quotes(['1', '0.95', '1', '1']) }))).toMatchObject({ kind: 'PEG' });
   });
 

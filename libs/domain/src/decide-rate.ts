@@ -64,8 +64,8 @@ export interface RateDecision {
 }
 
 /**
- * Price of a coin in a currency. Without an agreed price in its peg, a coin has no rate in any currency: nothing then
- * shows that it is worth its peg.
+ * Price of a coin in a currency. A coin has no rate in any currency while its sources do not agree on a price in its
+ * peg: it may have left the peg.
  */
 export function decideRate(
   { symbol, peg }: PricedCoin,

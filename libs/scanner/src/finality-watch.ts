@@ -5,7 +5,7 @@ import type { Clock } from '@opentill/runtime/clock';
 import type { ScanNetwork } from './scan-network.ts';
 
 export interface FinalityView {
-  /** By the last look. It may be below a stored one, which only changes with the verified cursor. */
+  /** From the last poll. May be below the stored height, which only changes with the verified cursor. */
   readonly height?: number | undefined;
   /** Counted only while the height was polled. */
   readonly unmovedMs: number;

@@ -209,9 +209,9 @@ it('sweeps when the data fee falls below the cost share of the policy', async ()
   await run();
   const swept = async () => (await chain.balance('USDT', COLD)) === chain.baseUnits('USDT', '50');
   await waitUntil('the deposit is at the cold address', swept, WAIT_MS);
-  const told = () => test.receiver.received.find(({ notifyType }) => notifyType === 'COLLECT_SUCCESS');
-  await waitUntil('the shop is told', () => told() !== undefined, WAIT_MS);
-  expect(told()!.data).toMatchObject({ collectAmount: '50.00', transaction: { chain: CHAIN } });
+  const callback = () => test.receiver.received.find(({ notifyType }) => notifyType === 'COLLECT_SUCCESS');
+  await waitUntil('the shop receives the callback', () => callback() !== undefined, WAIT_MS);
+  expect(callback()!.data).toMatchObject({ collectAmount: '50.00', transaction: { chain: CHAIN } });
 });
 
 it('leaves books that equal the chain to the last wei', async () => {

@@ -127,11 +127,11 @@ async function answerOf(rpcUrl: string, body: string): Promise<string> {
   });
   const answers = (await response.json()) as readonly Answer[];
   const methods = new Map(calls.map(({ id, method }) => [id, method]));
-  const told = await Promise.all(answers.map((one) => withFees(rpcUrl, methods.get(one.id), one)));
-  return JSON.stringify(Array.isArray(asked) ? told : told[0]);
+  const completed = await Promise.all(answers.map((one) => withFees(rpcUrl, methods.get(one.id), one)));
+  return JSON.stringify(Array.isArray(asked) ? completed : completed[0]);
 }
 
-/** Nodes of the OP Stack charge nothing for a simulation; anvil refuses one of an account that cannot pay the fee. */
+/** Anvil rejects a simulation for an account that cannot pay the fee. Nodes of the OP Stack do not. */
 function simulation(call: Call): Call {
   if (call.method !== 'eth_call' && call.method !== 'eth_estimateGas') return call;
   const [transaction, block = 'latest'] = call.params as [{ readonly from?: string }, unknown?];

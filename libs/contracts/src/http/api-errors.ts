@@ -12,7 +12,6 @@ export const API_ERRORS = {
   AMOUNT_TOO_MANY_DECIMALS: { status: 400, msg: 'The amount has too many decimals.' },
   /** Outside the token's configured minimum and maximum. */
   AMOUNT_OUT_OF_RANGE: { status: 400, msg: 'The amount is out of range.' },
-  /** Data with both an amount and a price. */
   /** Not a decimal greater than zero with at most the minor units of its currency. */
   PRICE_INVALID: { status: 400, msg: 'The price is invalid.' },
   /** Not a code of ISO 4217. */

@@ -14,8 +14,8 @@ import { inFlight, type OpenNonce } from './store/nonce-facts.ts';
  * Replaces late transactions by ones of the same nonce with a higher fee. Any of them may still land.
  *
  * Signs no replacement while the wallet is halted, beyond the wallet's coin, or above a sweep's cost bound or the cap of
- * the data fee. It also
- * needs stored bytes that our key signed for exactly this payment, so rows that a third party inserted are skipped.
+ * the data fee. It also needs stored bytes that our key signed for exactly this payment, so rows that a third party
+ * inserted are skipped.
  */
 export async function bumpFees(context: PassContext, view: WalletView): Promise<void> {
   const { sender, store, lease, observe, key, timing, memory, monotonicMs, signal } = context;

@@ -7,7 +7,8 @@ import { MARGIN_PERCENT } from '@opentill/domain/fee-margin';
 
 /**
  * Open sweeps count with what they paid plus the rest of their plan with its margin; failed tries count in addition.
- * Ended ones count with their fees and rent. An unknown data fee counts with its cap. A top-up is no cost by itself: the rest of it pays the next sweep.
+ * Ended ones count with their fees and rent. An unknown data fee counts with its cap. A top-up is no cost by itself:
+ * the rest of it pays the next sweep.
  */
 export function spentLastDay(chain: Chain, nativeSymbol: string, dataFeeCap: bigint): RawBuilder<bigint> {
   return sql<bigint>`(
