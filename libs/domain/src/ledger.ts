@@ -49,9 +49,11 @@ export function reverseDeposit(receipt: Receipt, transferId: number, booking: nu
   );
 }
 
-/** The order is a SUCCESS. The reference permits one credit per order. */
-export function creditOrder(receipt: Receipt): LedgerEntry {
-  return entry('CREDIT', `credit:${receipt.orderPk}`, receipt, 'SUSPENSE', 'MERCHANT');
+/** The order is a SUCCESS. The reference permits one credit per order. @param receipts one for each coin, at least one */
+export function creditOrder(orderPk: string, receipts: readonly Receipt[]): LedgerEntry {
+  const ref = `credit:${orderPk}`;
+  const credits = receipts.map((receipt) => entry('CREDIT', ref, receipt, 'SUSPENSE', 'MERCHANT'));
+  return { ref, kind: 'CREDIT', orderPk, postings: credits.flatMap(({ postings }) => postings) };
 }
 
 /** A reorganisation removed the transfer. Precedes the reversal of its deposit. */

@@ -110,7 +110,7 @@ describe('settleBooking', () => {
           if (i >= creditAt && held.booked !== null && now.fit === 'ORDERED' && !credited) {
             credited = true;
             held = { ...held, credited };
-            entries.push(creditOrder({ ...receipt, amount }));
+            entries.push(creditOrder(receipt.orderPk, [{ ...receipt, amount }]));
           }
         });
         const balances = post(entries);
@@ -127,7 +127,7 @@ describe('settleBooking', () => {
   });
 
   test('rejects an entry without an amount', () => {
-    expect(() => creditOrder({ ...receipt, amount: baseUnits(0n) })).toThrow(RangeError);
+    expect(() => creditOrder(receipt.orderPk, [{ ...receipt, amount: baseUnits(0n) }])).toThrow(RangeError);
   });
 
   test('assigns liabilities to the merchant and DEPOSIT to none', () => {
@@ -141,10 +141,10 @@ describe('settleBooking', () => {
 
 test('matches a transfer by chain and contract, never by symbol', () => {
   const order = { chain: 'ETH', contractAddress: '0xaa' };
-  expect(compareWithOrder(order, { chain: 'ETH', contractAddress: '0xaa' })).toBe('ORDERED');
-  expect(compareWithOrder(order, { chain: 'ETH', contractAddress: '0xbb' })).toBe('WRONG_TOKEN');
-  expect(compareWithOrder(order, { chain: 'ETH', contractAddress: null })).toBe('WRONG_TOKEN');
-  expect(compareWithOrder(order, { chain: 'BSC', contractAddress: '0xaa' })).toBe('WRONG_CHAIN');
+  expect(compareWithOrder([order], { chain: 'ETH', contractAddress: '0xaa' })).toBe('ORDERED');
+  expect(compareWithOrder([order], { chain: 'ETH', contractAddress: '0xbb' })).toBe('WRONG_TOKEN');
+  expect(compareWithOrder([order], { chain: 'ETH', contractAddress: null })).toBe('WRONG_TOKEN');
+  expect(compareWithOrder([order], { chain: 'BSC', contractAddress: '0xaa' })).toBe('WRONG_CHAIN');
 });
 
 describe('unmatchedReason', () => {

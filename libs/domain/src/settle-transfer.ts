@@ -28,10 +28,15 @@ export interface Asset {
   readonly contractAddress: string | null;
 }
 
-/** A deposit address is valid on every chain of its family. */
-export function compareWithOrder(order: Asset, transfer: Asset): TransferFit {
-  if (transfer.chain !== order.chain) return 'WRONG_CHAIN';
-  return transfer.contractAddress === order.contractAddress ? 'ORDERED' : 'WRONG_TOKEN';
+/**
+ * A deposit address is valid on every chain of its family. It accepts all coins of its order, whichever the customer has
+ * chosen: each has its amount since the order was created.
+ */
+export function compareWithOrder(coins: readonly Asset[], transfer: Asset): TransferFit {
+  const ofChain = coins.filter(({ chain }) => chain === transfer.chain);
+  if (ofChain.length === 0) return 'WRONG_CHAIN';
+  const isOrdered = ofChain.some(({ contractAddress }) => contractAddress === transfer.contractAddress);
+  return isOrdered ? 'ORDERED' : 'WRONG_TOKEN';
 }
 
 /** Null if the transfer is orphaned, credited (also by an operator, in another token), or waits with its open order. */
