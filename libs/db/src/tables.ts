@@ -58,7 +58,8 @@ export interface OrdersTable {
   accepted_amount: Amount;
   detected_amount: Defaulted<Amount>;
   actual_amount: Nullable<Amount>;
-  address: string;
+  /** Null until the customer has chosen one of several coins. */
+  address: Nullable<string>;
   source_address: Nullable<string>;
   confirmations_required: Nullable<number>;
   late_grace_seconds: Defaulted<number>;
@@ -72,6 +73,7 @@ export interface OrdersTable {
   rate: Nullable<string>;
   rate_id: Nullable<string>;
   markup_bps: Nullable<number>;
+  choices: Nullable<number>;
   created_at: Date;
   expires_at: Date;
   cutoff_at: GeneratedAlways<Date>;
@@ -80,6 +82,23 @@ export interface OrdersTable {
   unmatched_callback_at: Nullable<Date>;
   unmatched_callback_due_at: Nullable<Date>;
   updated_at: Defaulted<Date>;
+}
+
+export interface OrderOptionTable {
+  order_pk: string;
+  place: number;
+  chain: Chain;
+  family: Family;
+  symbol: string;
+  contract_address: Nullable<string>;
+  decimals: number;
+  display_decimals: number;
+  amount: Amount;
+  confirmations_required: Nullable<number>;
+  currency: string;
+  rate: string;
+  rate_id: string;
+  chosen_at: Nullable<Date>;
 }
 
 export interface DepositAddressTable {
@@ -263,6 +282,7 @@ export interface Tables extends ServiceTables {
   request_nonce: RequestNonceTable;
   rate_counter: RateCounterTable;
   orders: OrdersTable;
+  order_option: OrderOptionTable;
   deposit_address: DepositAddressTable;
   notification: NotificationTable;
   chain_cursor: ChainCursorTable;

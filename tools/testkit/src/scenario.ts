@@ -9,7 +9,8 @@ import type { ChainCursorTable, OrdersTable, TransferTable } from '@opentill/db/
 export const TEST_SECRETS_KEY = Buffer.alloc(32, 'opentill-test-key');
 export const TEST_SECRETS_KEY_BASE64 = TEST_SECRETS_KEY.toString('base64');
 
-export type OrderRow = Selectable<OrdersTable>;
+/** With its address: of one coin, or chosen. */
+export type OrderRow = Selectable<OrdersTable> & { readonly address: string };
 export type TransferRow = Selectable<TransferTable>;
 export type ChainCursorRow = Selectable<ChainCursorTable>;
 
@@ -84,7 +85,8 @@ async function anOrder(db: Db, defaults: OrderOverrides, overrides: OrderOverrid
     ...defaults,
     ...overrides,
   };
-  return db.insertInto('orders').values(order).returningAll().executeTakeFirstOrThrow();
+  const row = await db.insertInto('orders').values(order).returningAll().executeTakeFirstOrThrow();
+  return { ...row, address: row.address ?? '' };
 }
 
 /** Collection of 250 USDT on ETH_SEPOLIA with its deposit address, in status INIT, expiring in 30 minutes. */

@@ -77,7 +77,8 @@ export function createRateStore(db: Db, clock: Clock): RateStore {
           select rate_id from rate r
           where taken_at < now() - interval '1 day' and not exists (
             select from current_rate c where c.rate_id = r.rate_id) and not exists (
-            select from orders o where o.rate_id = r.rate_id)
+            select from orders o where o.rate_id = r.rate_id) and not exists (
+            select from order_option x where x.rate_id = r.rate_id)
           order by taken_at limit ${limit})`.execute(db);
       return Number(numAffectedRows ?? 0n);
     },
