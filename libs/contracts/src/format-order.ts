@@ -1,6 +1,7 @@
 import type { Chain } from '@opentill/domain/chains';
 import { confirmedNum, isDeepEnough, type TransferState } from '@opentill/domain/confirmations';
 import { formatAmount } from '@opentill/domain/money';
+import { inCoin } from '@opentill/domain/order-shares';
 import type { NotifyOrder, OrderPrice, OrderStatus, OrderType, TransactionView } from './notify-order.ts';
 import { serializeCallbackData, type CallbackValue } from './signing/callback.ts';
 
@@ -21,6 +22,8 @@ export interface OrderToFormat {
   readonly actualAmount: bigint | null;
   /** Absent or null: the order has an amount. `rate` as stored. */
   readonly pricing?: OrderPrice | null;
+  /** Absent or null: an order of one coin. Else the number of chosen options, and `actualAmount` is in shares. */
+  readonly choices?: number | null;
   /** Null: the transfer needs the tag finalized or safe. */
   readonly confirmationsRequired: number | null;
 }
@@ -54,15 +57,17 @@ export function toNotifyOrder(
   transaction: { readonly transfer: TransferToFormat; readonly context: TransactionContext } | null,
 ): NotifyOrder {
   const amountOf = (value: bigint) => formatAmount(value, order.decimals, order.displayDecimals);
+  const { choices = null, amount, actualAmount } = order;
   return {
     orderId: order.orderId,
     uid: order.uid,
     orderType: order.orderType,
     status: order.status,
     reason: order.reason,
-    amount: amountOf(order.amount),
+    amount: amountOf(amount),
     ...priceMembers(order.pricing ?? null),
-    actualAmount: order.actualAmount === null ? null : amountOf(order.actualAmount),
+    ...(choices !== null && { chain: order.chain, symbol: order.symbol, chosen: choices > 0 }),
+    actualAmount: actualAmount === null ? null : amountOf(inCoin(actualAmount, { choices, amount })),
     fee: '0',
     feeRatio: '0',
     transaction:
@@ -80,7 +85,12 @@ export function pricingOf(order: { readonly [K in keyof OrderPrice]: string | nu
 export function priceMembers(pricing: OrderPrice | null): Partial<OrderPrice> {
   if (pricing === null) return {};
   const { currency, price, rate } = pricing;
-  return { currency, price, rate: rate.includes('.') ? rate.replace(/\.?0+$/, '') : rate };
+  return { currency, price, rate: shownRate(rate) };
+}
+
+/** Without trailing zeros. */
+export function shownRate(rate: string): string {
+  return rate.includes('.') ? rate.replace(/\.?0+$/, '') : rate;
 }
 
 /** SUCCESS at the order's depth, FAILED when orphaned (only in ORDER_REVERTED), else PENDING. */

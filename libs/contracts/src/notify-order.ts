@@ -48,8 +48,16 @@ export interface OrderPrice {
   readonly rate: string;
 }
 
+/** Members of an order with options (docs/api.md section 4). Absent for an order of one coin. */
+export interface OrderChoice {
+  /** The coin of `amount`. Before the first choice: the first option. */
+  readonly chain: Chain;
+  readonly symbol: string;
+  readonly chosen: boolean;
+}
+
 /** `data` of the order callbacks; GET status adds `unmatched` (docs/api.md section 4). */
-export interface NotifyOrder extends Partial<OrderPrice> {
+export interface NotifyOrder extends Partial<OrderPrice>, Partial<OrderChoice> {
   readonly orderId: string;
   readonly uid: string | null;
   readonly orderType: OrderType;

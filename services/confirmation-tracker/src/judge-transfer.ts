@@ -18,7 +18,7 @@ export interface Judged {
 
 export function judge(order: LockedOrder, transfer: TransferRow, entries: LedgerEntry[]): Judged {
   const receipt = receiptOf(order, transfer);
-  const fit = compareWithOrder(order, transfer);
+  const fit = compareWithOrder(order.coins, transfer);
   const settlement = settleBooking(
     transfer.transferId,
     receipt,
@@ -94,8 +94,7 @@ export function takenBack(order: LockedOrder, { transfer, fit, creditReverted }:
   const { amount, symbol } = creditReverted;
   const isSame = (fit === 'ORDERED' || transfer.accepted) && transfer.amount === amount;
   if (isSame) return [transfer];
-  const { chain, contractAddress } = order;
-  const asset =
-    transfer.chain === chain && symbol === order.symbol ? { symbol, contractAddress } : { symbol };
+  const coin = order.coins.find((one) => one.chain === transfer.chain && one.symbol === symbol);
+  const asset = coin === undefined ? { symbol } : { symbol, contractAddress: coin.contractAddress };
   return [{ ...transfer, ...asset, amount, state: 'ORPHANED' }];
 }

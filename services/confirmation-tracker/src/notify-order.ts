@@ -38,7 +38,7 @@ export function notificationsOf(
     notifications.push({ eventId: deps.newId(), sequence, notifyType, data });
   };
   const add = (notifyType: NotifyType, state: CollectionState, transfer: TransferRow | undefined) =>
-    addText(notifyType, notifyOrderText(viewOf(deps, { ...order, ...state }, transfer, facts.seenHeight)));
+    addText(notifyType, notifyOrderText(viewOf(deps, { ...order, ...state }, transfer)));
   for (const step of steps) {
     // A SUCCESS shows a transfer it credited, not a later one.
     if (step.notify !== null)
@@ -50,10 +50,4 @@ export function notificationsOf(
   }
   if (shown.unmatched !== null) addText('ORDER_UNMATCHED', shown.unmatched);
   return notifications;
-}
-
-export function later(a: TransferRow | undefined, b: TransferRow): TransferRow {
-  if (a === undefined) return b;
-  if (a.blockHeight !== b.blockHeight) return a.blockHeight > b.blockHeight ? a : b;
-  return a.transferId > b.transferId ? a : b;
 }

@@ -1,3 +1,4 @@
+import { inCoin } from '@opentill/domain/order-shares';
 import type { Db } from '@opentill/db/database';
 import { readCursorAges } from '@opentill/db/chain-status';
 import type { Rolled } from '@opentill/db/housekeeping';
@@ -102,7 +103,8 @@ export function createObserve({ logger, metrics, clock }: ObserveDeps): Observe 
 
 function logMoved(logger: Logger, { order, moved, notifications }: OrderOutcome): void {
   if (moved === null) return;
-  const { orderPk, orderId, chain } = order;
+  const { orderPk, orderId, chain, amount, choices = null } = order;
+  const baseUnitsOf = (sum: bigint) => inCoin(sum, { choices, amount }).toString();
   const told = notifications.map((n) => n.notifyType);
   if (moved.steps === 0) return logger.info('unmatched deposits changed', { orderPk, orderId, chain, told });
   logger.info('order moved', {
@@ -112,8 +114,8 @@ function logMoved(logger: Logger, { order, moved, notifications }: OrderOutcome)
     from: order.status,
     to: moved.status,
     reason: moved.reason,
-    detectedAmount: moved.detectedAmount.toString(),
-    actualAmount: moved.actualAmount?.toString() ?? null,
+    detectedAmount: baseUnitsOf(moved.detectedAmount),
+    actualAmount: moved.actualAmount === null ? null : baseUnitsOf(moved.actualAmount),
     told,
   });
 }

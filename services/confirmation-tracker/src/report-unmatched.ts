@@ -107,7 +107,7 @@ export function createUnmatchedReport(
       const at = isWritten ? now : before;
       const dueAt = fresh.length > 0 && !isWritten && at !== null ? nextAfter(at) : null;
       return {
-        data: isWritten ? dataOf(deps, { ...order, ...last }, listed, facts, paidBy) : null,
+        data: isWritten ? dataOf(deps, { ...order, ...last }, listed, paidBy) : null,
         reported: isWritten ? fresh.map(toReported) : [],
         unlisted: unreportedOf(unlisted.values()).map(({ transfer }) => transfer),
         isMoved: isChanged || isWritten || (dueAt !== null) !== order.owesUnmatchedCallback,
@@ -159,12 +159,11 @@ function dataOf(
   deps: NotifyDeps,
   order: LockedOrder,
   listed: readonly ShownTransfer[],
-  facts: OrderFacts,
   paidBy: TransferRow | undefined,
 ): string {
   const transfers = listed.map(({ transfer, reason }) => ({ ...transfer, reason }));
   const unmatched = toUnmatchedTransfers(order, transfers, tokenOfIn(deps));
-  return notifyUnmatchedText({ ...viewOf(deps, order, paidBy, facts.seenHeight), unmatched });
+  return notifyUnmatchedText({ ...viewOf(deps, order, paidBy), unmatched });
 }
 
 function tokenOfIn({ displayOf }: NotifyDeps) {

@@ -1,11 +1,11 @@
 import type { TokenId } from '@opentill/contracts/format-unmatched';
 import type { OrderStatus } from '@opentill/contracts/notify-order';
 import type { Chain } from '@opentill/domain/chains';
-import { isCredited, subtractFromCounted } from '@opentill/domain/collection-sums';
+import { isCredited, subtractFromCounted, type TransferFact } from '@opentill/domain/collection-sums';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { baseUnits, type BaseUnits } from '@opentill/domain/money';
 import { isDeepEnough } from '@opentill/domain/confirmations';
-import { creditAgain, creditOrder, type LedgerEntry } from '@opentill/domain/ledger';
+import { creditAgain, creditOrder, type LedgerEntry, type Receipt } from '@opentill/domain/ledger';
 import {
   decideByOperator,
   LATE_CALLBACK_SECONDS,
@@ -15,9 +15,12 @@ import {
   type CollectionState,
   type CollectionStep,
 } from '@opentill/domain/settle-collection';
+import { sharesOf } from '@opentill/domain/order-shares';
 import { compareWithOrder } from '@opentill/domain/settle-transfer';
 import { agreedHeight } from './agreed-height.ts';
-import { later, notificationsOf, type NotifyDeps } from './notify-order.ts';
+import { later } from './later-transfer.ts';
+import { notificationsOf, type NotifyDeps } from './notify-order.ts';
+import { coinOf, worthOf } from './order-coins.ts';
 import { changedSettlement, incidentOf, judge, receiptOf, takenBack, type Judged } from './judge-transfer.ts';
 import { createUnmatchedReport, type UnmatchedReport } from './report-unmatched.ts';
 import type { LockedOrder, OrderFacts, OrderOutcome, TransferRow } from './store/order-rows.ts';
@@ -71,7 +74,8 @@ export function settleOrder(
   const last = steps.at(-1)?.next ?? order;
   const credits = steps.at(-1)?.credits ?? null;
   const accepted = credits === 'ACCEPTED' ? possible?.otherMoney : undefined;
-  const credited = { sum: 0n, newest: undefined as TransferRow | undefined };
+  const credited = { worth: 0n, newest: undefined as TransferRow | undefined };
+  const receipts = new Map<string, Receipt>();
   const others: LedgerEntry[] = [];
   const taken: TransferRow[] = [];
   const unmatchedReport = createUnmatchedReport(deps, { order, last, facts, now });
@@ -80,12 +84,16 @@ export function settleOrder(
   const credit = (one: Judged): Judged => {
     const { transfer, fit, booking } = one;
     const isOther = transfer.transferId === accepted?.transferId;
-    const isOrdered = fit === 'ORDERED' && isCredited(order, credits, toFact(deps, order, facts)(transfer));
+    const fact = fit === 'ORDERED' ? toFact(deps, order, transfer) : undefined;
+    const isOrdered = fact !== undefined && isCredited(order, credits, fact);
     if (!isOther && !isOrdered) return one;
     if (isOther) {
       others.push(creditAgain(receiptOf(order, transfer), transfer.transferId, booking.bookings));
-    } else {
-      credited.sum += transfer.amount;
+    } else if (isOrdered) {
+      credited.worth += fact.amount;
+      const coin = `${transfer.chain} ${transfer.symbol}`;
+      const amount = baseUnits((receipts.get(coin)?.amount ?? 0n) + transfer.amount);
+      receipts.set(coin, receiptOf(order, { ...transfer, amount }));
     }
     credited.newest = later(credited.newest, transfer);
     return { ...one, booking: { ...booking, credited: true } };
@@ -107,9 +115,8 @@ export function settleOrder(
       };
     },
     end() {
-      const amount = baseUnits(credited.sum);
-      if (credits !== null && amount + (accepted?.worth ?? 0n) !== last.actualAmount)
-        throw sumsDiffer(order, amount, last);
+      if (credits !== null && credited.worth + (accepted?.worth ?? 0n) !== last.actualAmount)
+        throw sumsDiffer(order, credited.worth, last);
       const report = unmatchedReport.end(credits === null ? facts.newest : credited.newest);
       const shown = { credited: credited.newest, newest: facts.newest, takenBack: taken };
       return {
@@ -120,9 +127,12 @@ export function settleOrder(
         ...NO_ROWS,
         reported: report.reported,
         unlisted: report.unlisted,
-        // One entry for the ordered amount, because an order is credited once, and one for other money that an operator
+        // One entry for the ordered coins, because an order is credited once, and one for other money that an operator
         // accepted.
-        entries: [...(amount > 0n ? [creditOrder(receiptOf(order, { ...order, amount }))] : []), ...others],
+        entries: [
+          ...(receipts.size > 0 ? [creditOrder(order.orderPk, [...receipts.values()])] : []),
+          ...others,
+        ],
         newestChangeAt,
       };
     },
@@ -198,7 +208,11 @@ function possibleOf(
   const { fit, booking, transfer } = judge(order, found, []);
   const isAsSeen = transfer.symbol === symbol && transfer.amount === amount && transfer.state === 'VERIFIED';
   const isFree = fit !== 'ORDERED' && !booking.credited && !transfer.refunded;
-  return isAsSeen && isFree ? decision : undefined;
+  if (!isAsSeen || !isFree) return undefined;
+  const { worth } = decision.otherMoney;
+  if (order.choices === null) return decision;
+  // The operator set it in the order's present coin.
+  return { ...decision, otherMoney: { ...decision.otherMoney, worth: sharesOf(worth, order.amount) } };
 }
 
 /** Steps implied by the facts come before that of the operator. */
@@ -209,7 +223,7 @@ function stepsOf(
   now: Date,
   decision: CollectionDecision | undefined,
 ): { readonly steps: readonly CollectionStep[]; readonly isDecided: boolean } {
-  const fact = toFact(deps, order, facts);
+  const fact = (transfer: TransferRow) => toFact(deps, order, transfer);
   const known: CollectionFacts = {
     sums: subtractFromCounted(order, facts.counted, facts.elsewhere.map(fact), facts.refunded.map(fact)),
     verifiedTimeSeconds: facts.verifiedTimeSeconds,
@@ -229,14 +243,18 @@ function stepsOf(
 /** Too small, or not what the order asks for. */
 function isDust({ dustBelow }: SettleOrderDeps, order: LockedOrder, transfer: TransferRow): boolean {
   if (transfer.wentElsewhere) return false;
-  const isOrdered = compareWithOrder(order, transfer) === 'ORDERED';
+  const isOrdered = compareWithOrder(order.coins, transfer) === 'ORDERED';
   return !isOrdered || transfer.amount < dustBelow(transfer.chain, transfer.symbol);
 }
 
-function toFact(deps: SettleOrderDeps, order: LockedOrder, facts: OrderFacts) {
-  const height = agreedHeight(facts, deps.verifiedDepths.get(order.chain));
-  return (transfer: TransferRow) => ({
+/** Of a coin that the order accepts. `amount` is its worth. */
+function toFact(deps: SettleOrderDeps, order: LockedOrder, transfer: TransferRow): TransferFact {
+  const coin = coinOf(order, transfer);
+  if (coin === undefined) throw new RangeError(`transfer ${transfer.transferId} is of another coin`);
+  const height = agreedHeight(transfer, deps.verifiedDepths.get(transfer.chain));
+  return {
     ...transfer,
-    deepEnough: isDeepEnough(transfer, height, order.confirmationsRequired),
-  });
+    amount: worthOf(transfer.amount, coin),
+    deepEnough: isDeepEnough(transfer, height, coin.confirmationsRequired),
+  };
 }

@@ -12,10 +12,12 @@ export interface DueOrderOptions {
 
 /**
  * At most `limit` of each kind:
- * - due: open, and the verified cursor is past expiry and grace.
+ * - due: open, and the verified cursors of all chains whose addresses the customer saw are past expiry and grace.
+ * - due without an address: never chosen, and the database's time is past expiry and grace.
  * - deep enough: covered, and its transfers have reached their required confirmations. Only orders that need more depth
  * than every verified block has; with `everyDepth` also orders that waited because the network required less depth when
  * they were verified.
+ * - deep enough with options: the same; each coin has its own depth.
  * - late payments: EXPIRED, with unreported late payments, and the last callback is a minute ago.
  * - unmatched deposits: the same for ORDER_UNMATCHED, in any status.
  */
@@ -34,7 +36,9 @@ export async function findDueOrders(
       from chain_cursor c cross join lateral (
         select o.order_pk from orders o
         where o.chain = c.chain and o.order_type = 'COLLECTION' and o.status in ('INIT', 'PENDING')
-          and o.cutoff_at < c.verified_time
+          and o.cutoff_at < c.verified_time and o.address is not null and (o.choices is null or o.choices = 1 or not exists (
+            select from order_option x left join chain_cursor v on v.chain = x.chain
+            where x.order_pk = o.order_pk and x.chosen_at is not null and coalesce(v.verified_time <= o.cutoff_at, true)))
         order by o.cutoff_at limit ${limit}
       ) due
       limit ${limit}
@@ -42,11 +46,28 @@ export async function findDueOrders(
       select o.order_pk
       from orders o join chain_cursor c on c.chain = o.chain join collection_sum s on s.order_pk = o.order_pk
         left join unnest(${chains}::text[], ${depths}::int8[]) as d (chain, depth) on d.chain = o.chain
-      where o.order_type = 'COLLECTION' and o.status = 'PENDING_CONFIRMATION' and o.confirmations_required is not null
+      where o.order_type = 'COLLECTION' and o.status = 'PENDING_CONFIRMATION' and o.choices is null
+        and o.confirmations_required is not null
         ${depth}
         and o.accepted_amount <= s.verified_in_time - coalesce((
-          select sum(h.verified_in_time) from collection_height_sum h where h.order_pk = o.order_pk
+          select sum(h.verified_in_time) from collection_height_sum h where h.order_pk = o.order_pk and h.place = 0
             and h.block_height > least(c.seen_height, c.verified_height + coalesce(d.depth, 1) - 1) - o.confirmations_required + 1
+        ), 0)
+      limit ${limit}
+    ) union all (
+      select order_pk from orders
+      where order_type = 'COLLECTION' and status = 'INIT' and choices = 0 and cutoff_at < now()
+      order by cutoff_at limit ${limit}
+    ) union all (
+      select o.order_pk from orders o join collection_sum s on s.order_pk = o.order_pk
+      where o.order_type = 'COLLECTION' and o.status = 'PENDING_CONFIRMATION' and o.choices > 0
+        and o.accepted_amount <= s.verified_in_time - coalesce((
+          select sum(h.verified_in_time)
+          from order_option x join collection_height_sum h on h.order_pk = x.order_pk and h.place = x.place
+            left join chain_cursor c on c.chain = x.chain
+            left join unnest(${chains}::text[], ${depths}::int8[]) as d (chain, depth) on d.chain = x.chain
+          where x.order_pk = o.order_pk and h.block_height >
+            least(coalesce(c.seen_height, 0), coalesce(c.verified_height, 0) + coalesce(d.depth, 1) - 1) - x.confirmations_required + 1
         ), 0)
       limit ${limit}
     ) union all (

@@ -5,6 +5,7 @@ import type { Chain } from '@opentill/domain/chains';
 import type { TransferState } from '@opentill/domain/confirmations';
 import type { BaseUnits } from '@opentill/domain/money';
 import type { TransferBooking, UnmatchedReason } from '@opentill/domain/settle-transfer';
+import { later } from '../later-transfer.ts';
 import type { LockedOrder, OrderFacts, TransferRow } from './order-rows.ts';
 
 /** NONE: the order itself. NAMED: named by the selection. EVERY: all other transfers. Others: see OrderFacts. */
@@ -12,8 +13,6 @@ type Role = 'NONE' | 'NAMED' | 'ELSEWHERE' | 'REFUNDED' | 'NEWEST' | 'UNMATCHED'
 
 interface FactRow {
   order_pk: string;
-  seen_height: number | null;
-  verified_height: number | null;
   verified_seconds: number | null;
   last_sequence: number | null;
   in_time: BaseUnits | null;
@@ -38,7 +37,8 @@ interface FactRow {
   state: TransferState;
   version: number;
   went_elsewhere: boolean;
-  transfer_seen_height: number | null;
+  seen_height: number | null;
+  verified_height: number | null;
   refunded: boolean;
   accepted: boolean;
   updated_at: Date;
@@ -79,15 +79,15 @@ function candidates({ orders, tokens }: FactsSelection): RawBuilder<unknown> {
     union all
     select d.place, d.order_pk, n.transfer_id, 'NAMED', true
     from named n join asked d on d.order_pk = n.held_by
-    where n.to_address <> d.address
+    where n.order_pk is distinct from d.order_pk
     union all
     select d.place, d.order_pk, t.transfer_id, 'ELSEWHERE', false
-    from asked d join relocated_transfer r on r.family = d.family and r.address = d.address
+    from coin d join relocated_transfer r on r.family = d.family and r.address = d.address
       join transfer t on t.transfer_id = r.transfer_id and ${isAtAddress} and ${isAskedFor} ${held}
     where not (${isHere})
     union all
     select d.place, d.order_pk, t.transfer_id, 'REFUNDED', false
-    from asked d cross join lateral (
+    from coin d cross join lateral (
         select m.transfer_id from movement m where m.deposit_order_pk = d.order_pk
         union
         select m.transfer_id from relocated_transfer r join movement m on m.transfer_id = r.transfer_id
@@ -97,7 +97,7 @@ function candidates({ orders, tokens }: FactsSelection): RawBuilder<unknown> {
     where ${isHere} and exists (select from movement m where m.transfer_id = t.transfer_id and payout_may_move(m.order_pk))
     union all
     select d.place, d.order_pk, newest.transfer_id, 'NEWEST', false
-    from asked d cross join lateral (
+    from coin d cross join lateral (
       select t.transfer_id from (
         -- Only indexed columns, so that Postgres uses the index; the other conditions exclude few rows.
         select * from transfer t where ${isAtAddress} and t.chain = d.chain and t.symbol = d.symbol and t.state <> 'ORPHANED'
@@ -132,18 +132,37 @@ function unmatchedOf(orderPks: readonly string[], tokens: readonly TokenId[]): R
 function factsQuery(selection: FactsSelection, every: RawBuilder<unknown>): RawBuilder<FactRow> {
   const { orders, transferIds, verifiedDepths } = selection;
   const depths = sql`unnest(${[...verifiedDepths.keys()]}::text[], ${[...verifiedDepths.values()]}::int8[]) as n (chain, depth)`;
+  const agreed = sql`least(coalesce(c.seen_height, 0), coalesce(c.verified_height, 0) + coalesce(n.depth, 1) - 1)`;
   return sql<FactRow>`
     with asked as materialized (
-      select o.place, d.*, c.seen_height, c.verified_height, extract(epoch from c.verified_time)::float8 as verified_seconds,
+      select o.place, d.*, case when d.choices = 0 then extract(epoch from now())::float8
+          when d.choices > 1 then (
+            select min(coalesce(extract(epoch from v.verified_time), 0))::float8
+            from order_option x left join chain_cursor v on v.chain = x.chain
+            where x.order_pk = d.order_pk and x.chosen_at is not null)
+          else extract(epoch from c.verified_time)::float8 end as verified_seconds,
         (select max(n.sequence) from notification n where n.subject_id = d.order_pk) as last_sequence,
         s.in_time, s.verified_in_time, s.verified_late,
         exists (select from collection_away a where a.order_pk = d.order_pk) as away,
-        (select sum(h.verified_in_time) from collection_height_sum h where h.order_pk = d.order_pk
-          and h.block_height > least(coalesce(c.seen_height, 0), coalesce(c.verified_height, 0) + coalesce(n.depth, 1) - 1)
-            - d.confirmations_required + 1) as shallow
+        case when d.choices is null then (
+          select sum(h.verified_in_time) from collection_height_sum h where h.order_pk = d.order_pk and h.place = 0
+            and h.block_height > ${agreed} - d.confirmations_required + 1)
+        else (
+          select sum(h.verified_in_time)
+          from order_option x join collection_height_sum h on h.order_pk = x.order_pk and h.place = x.place
+            left join chain_cursor c on c.chain = x.chain left join ${depths} on n.chain = x.chain
+          where x.order_pk = d.order_pk and h.block_height > ${agreed} - x.confirmations_required + 1)
+        end as shallow
       from unnest(${orders.map((order) => order.orderPk)}::uuid[]) with ordinality as o (order_pk, place)
         join orders d on d.order_pk = o.order_pk left join chain_cursor c on c.chain = d.chain
         left join collection_sum s on s.order_pk = d.order_pk left join ${depths} on n.chain = d.chain
+    ), coin as materialized (
+      select place, order_pk, family, address, chain, symbol, contract_address, status from asked where choices is null
+      union all
+      select d.place, d.order_pk, x.family, a.address, x.chain, x.symbol, x.contract_address, d.status
+      from asked d join order_option x on x.order_pk = d.order_pk
+        join deposit_address a on a.order_pk = x.order_pk and a.family = x.family
+      where d.choices is not null
     ), named as materialized (
       select t.transfer_id, t.to_address, a.order_pk, held.order_pk as held_by, coalesce(held.booked, false) as is_booked
       from transfer t left join deposit_address a on a.family = t.family and a.address = t.to_address ${held}
@@ -154,20 +173,21 @@ function factsQuery(selection: FactsSelection, every: RawBuilder<unknown>): RawB
     ), sorted as materialized (
       select * from candidate order by place, role = 'EVERY', transfer_id
     )
-    select o.order_pk, o.seen_height, o.verified_height, o.verified_seconds, o.last_sequence, o.in_time, o.verified_in_time,
+    select o.order_pk, o.verified_seconds, o.last_sequence, o.in_time, o.verified_in_time,
       o.verified_late, o.shallow, o.away, x.role,
       t.transfer_id, t.chain, t.symbol, t.contract_address, t.tx_hash, t.from_address, t.to_address, t.amount,
       t.network_fee, t.block_height, extract(epoch from t.block_time)::float8 as block_seconds,
       extract(epoch from t.first_block_time)::float8 as first_block_seconds, t.version, t.updated_at,
       x.went_elsewhere, case when x.went_elsewhere then 'ORPHANED' else t.state end as state,
       s.settled_version, s.booked_amount, s.booked_symbol, s.bookings, s.credited, u.reason as unmatched_reason, u.withdrawn, u.dust, u.reported,
-      (select there.seen_height from chain_cursor there where there.chain = t.chain) as transfer_seen_height,
+      there.seen_height, there.verified_height,
       u.transfer_id is not null and exists (
         select from movement m where m.transfer_id = t.transfer_id and payout_may_move(m.order_pk)) as refunded,
       u.transfer_id is not null and exists (
         select from order_decision a where a.transfer_id = t.transfer_id and a.outcome = 'DONE'
           and a.transfer_symbol = t.symbol and a.transfer_amount = t.amount) as accepted
     from sorted x join asked o on o.order_pk = x.order_pk left join transfer t on t.transfer_id = x.transfer_id
+      left join chain_cursor there on there.chain = t.chain
       left join transfer_settlement s on s.transfer_id = t.transfer_id
       left join unmatched_deposit u on u.transfer_id = t.transfer_id and u.order_pk = o.order_pk`;
 }
@@ -200,7 +220,8 @@ export const ROWS_AT_ONCE = 1_000;
 export async function* loadEveryTransfer(tx: Tx, selection: FactsSelection): AsyncGenerator<FactsPage> {
   const every = sql`
     union all
-    select d.place, d.order_pk, t.transfer_id, 'EVERY', false from asked d join transfer t on ${isAtAddress} ${held}
+    select d.place, d.order_pk, t.transfer_id, 'EVERY', false
+    from (select distinct place, order_pk, family, address from coin) d join transfer t on ${isAtAddress} ${held}
     where t.transfer_id <> all(${selection.transferIds}::bigint[]) and ${isHere}`;
   // Nested loops keep the order of `sorted` and read only what a page needs. `declare` fixes the plan.
   await sql`set local enable_hashjoin = off`.execute(tx);
@@ -250,8 +271,6 @@ function toFacts(order: FactRow, rows: readonly FactRow[]): OrderFacts {
   const zero = 0n as BaseUnits;
   const of = (role: Role) => rows.filter((row) => row.role === role).flatMap(toTransfers);
   return {
-    seenHeight: order.seen_height ?? 0,
-    verifiedHeight: order.verified_height ?? 0,
     verifiedTimeSeconds: order.verified_seconds ?? 0,
     lastSequence: order.last_sequence ?? 0,
     counted: {
@@ -265,7 +284,7 @@ function toFacts(order: FactRow, rows: readonly FactRow[]): OrderFacts {
     elsewhere: of('ELSEWHERE'),
     refunded: of('REFUNDED'),
     unmatched: of('UNMATCHED'),
-    newest: of('NEWEST')[0],
+    newest: of('NEWEST').reduce<TransferRow | undefined>(later, undefined),
   };
 }
 
@@ -290,7 +309,8 @@ function toTransfer(row: FactRow, transferId: number): TransferRow {
     state: row.state,
     version: row.version,
     wentElsewhere: row.went_elsewhere,
-    seenHeight: row.transfer_seen_height ?? 0,
+    seenHeight: row.seen_height ?? 0,
+    verifiedHeight: row.verified_height ?? 0,
     refunded: row.refunded,
     accepted: row.accepted,
     updatedAt: row.updated_at,

@@ -4,7 +4,7 @@ import type { OrderStatus } from '@opentill/contracts/notify-order';
 import type { Tx } from '@opentill/db/database';
 import type { Chain } from '@opentill/domain/chains';
 import type { BaseUnits } from '@opentill/domain/money';
-import type { LockedOrder } from './order-rows.ts';
+import type { LockedOrder, OrderCoin } from './order-rows.ts';
 
 export const ORDERS_PER_TRANSACTION = 500;
 
@@ -55,6 +55,9 @@ interface LockedRow {
   currency: string | null;
   price: string | null;
   rate: string | null;
+  choices: number | null;
+  /** Null for an order of one coin. Base units are text, because JSON numbers lose precision. */
+  options: readonly (Omit<OrderCoin, 'whole'> & { readonly whole: string })[] | null;
   confirmations_required: number | null;
   cutoff_seconds: number;
   notify_reverted: boolean;
@@ -70,6 +73,19 @@ export interface LockOptions {
   readonly skipLocked?: boolean;
 }
 
+const OPTIONS = sql`case when o.choices is not null then (
+  select jsonb_agg(jsonb_build_object('chain', x.chain, 'symbol', x.symbol, 'contractAddress', x.contract_address,
+    'decimals', x.decimals, 'displayDecimals', x.display_decimals, 'confirmationsRequired', x.confirmations_required,
+    'whole', x.amount::text) order by x.place)
+  from order_option x where x.order_pk = o.order_pk) end`;
+
+function coinsOf(row: LockedRow): readonly OrderCoin[] {
+  if (row.options !== null) return row.options.map((option) => ({ ...option, whole: BigInt(option.whole) }));
+  const { chain, symbol, contract_address: contractAddress, decimals, display_decimals: displayDecimals } = row;
+  const { confirmations_required: confirmationsRequired } = row;
+  return [{ chain, symbol, contractAddress, decimals, displayDecimals, confirmationsRequired, whole: null }];
+}
+
 /** Until the end of the transaction, in key order to avoid deadlocks. */
 export async function lockOrders(
   tx: Tx,
@@ -79,7 +95,7 @@ export async function lockOrders(
   const { rows } = await sql<LockedRow>`
     select o.order_pk, o.merchant_id, o.order_id, o.uid, o.status, o.reason, o.chain, o.symbol, o.contract_address,
       o.decimals, o.display_decimals, o.amount, o.accepted_amount, o.detected_amount, o.actual_amount,
-      o.currency, o.price, o.rate,
+      o.currency, o.price, o.rate, o.choices, ${OPTIONS} as options,
       o.confirmations_required, m.notify_reverted, m.notify_unmatched,
       o.late_callback_at, o.late_callback_due_at, o.unmatched_callback_at, o.unmatched_callback_due_at, o.traceparent,
       floor(extract(epoch from o.cutoff_at))::float8 as cutoff_seconds
@@ -105,6 +121,8 @@ export async function lockOrders(
     detectedAmount: row.detected_amount,
     actualAmount: row.actual_amount,
     pricing: pricingOf(row),
+    choices: row.choices,
+    coins: coinsOf(row),
     confirmationsRequired: row.confirmations_required,
     cutoffSeconds: row.cutoff_seconds,
     notifyReverted: row.notify_reverted,

@@ -13,11 +13,26 @@ export interface SettledOrder {
   readonly merchantId: string;
   readonly orderId: string;
   readonly chain: Chain;
+  readonly amount: bigint;
+  readonly choices?: number | null;
   readonly status: OrderStatus;
   /** W3C, from its creation. */
   readonly traceparent: string | null;
 }
 
+/** A coin that an order accepts. */
+export interface OrderCoin {
+  readonly chain: Chain;
+  readonly symbol: string;
+  readonly contractAddress: string | null;
+  readonly decimals: number;
+  readonly displayDecimals: number;
+  readonly confirmationsRequired: number | null;
+  /** Base units that pay the order completely; null if the order accepts no other coin. */
+  readonly whole: bigint | null;
+}
+
+/** With options `acceptedAmount`, `detectedAmount` and `actualAmount` are shares (order-shares of libs/domain). */
 export interface LockedOrder extends Omit<OrderToFormat, 'actualAmount'>, CollectionState {
   readonly orderPk: string;
   readonly merchantId: string;
@@ -25,6 +40,9 @@ export interface LockedOrder extends Omit<OrderToFormat, 'actualAmount'>, Collec
   /** The merchant has enabled ORDER_REVERTED. */
   readonly notifyReverted: boolean;
   readonly acceptedAmount: BaseUnits;
+  /** Null for an order of one coin, else the number of options that were chosen. */
+  readonly choices: number | null;
+  readonly coins: readonly OrderCoin[];
   /** Expiry plus late grace, since 1970. */
   readonly cutoffSeconds: number;
   /** The merchant has enabled ORDER_UNMATCHED. */
@@ -39,9 +57,7 @@ export interface LockedOrder extends Omit<OrderToFormat, 'actualAmount'>, Collec
 
 /** Read in one snapshot after locking the order. */
 export interface OrderFacts {
-  /** 0 while the chain has no cursor. For display. */
-  readonly seenHeight: number;
-  readonly verifiedHeight: number;
+  /** The earliest of the chains whose addresses the customer saw. Before the first choice: the database's time. */
   readonly verifiedTimeSeconds: number;
   /** 0 if there is no notification yet. */
   readonly lastSequence: number;
@@ -74,8 +90,9 @@ export interface TransferRow extends TransferToFormat {
   readonly version: number;
   /** When mined again it paid another address; for this order it is ORPHANED. */
   readonly wentElsewhere: boolean;
-  /** Height of the transfer's chain, which may differ from the order's. */
+  /** Of the transfer's chain, which may differ from the order's. 0 while the chain has no cursor. */
   readonly seenHeight: number;
+  readonly verifiedHeight: number;
   /** Fully or partly refunded, or a refund is pending. */
   readonly refunded: boolean;
   /** An operator accepted it, unchanged, although the order did not ask for it. */

@@ -1,0 +1,9 @@
+import type { TransferRow } from './store/order-rows.ts';
+
+/** The one that its chain mined later; of two chains, the one of the later block time. */
+export function later(a: TransferRow | undefined, b: TransferRow): TransferRow {
+  if (a === undefined) return b;
+  const difference =
+    a.chain === b.chain ? a.blockHeight - b.blockHeight : a.blockTimeSeconds - b.blockTimeSeconds;
+  return (difference || a.transferId - b.transferId) > 0 ? a : b;
+}
