@@ -13,6 +13,7 @@ import { isTestNetwork, networkKindOf } from '@opentill/contracts/network-kind';
 import { isChain, presetOf, type Chain, type Family } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { formatAmount, parseAmount, type BaseUnits } from '@opentill/domain/money';
+import { expectedSeconds } from './payment-facts.ts';
 
 export type AssetBookErrorCode = 'TOKEN_CONTRACT_INVALID';
 
@@ -38,6 +39,8 @@ export interface Asset {
 export interface AssetBook {
   /** Asset of an enabled chain. The symbol is case-insensitive. */
   find(chain: Chain, symbol: string): Asset | undefined;
+  /** Every asset of the enabled chains, in the order of the networks file. */
+  readonly all: readonly Asset[];
   list(filter: { readonly chain?: Chain; readonly symbol?: string }): readonly SupportedSymbolAnswer[];
   /** Display name in the networks file; the chain's value if the file no longer contains it. */
   nameOf(chain: Chain): string;
@@ -45,6 +48,8 @@ export interface AssetBook {
   explorerTxUrl(chain: Chain): string | null;
   /** Block explorer URL of a transaction; null without a configured explorer. */
   explorerUrl(chain: Chain, txid: string): string | null;
+  /** Usual time until a payment counts; null if unknown. `confirmations` null: finality decides. */
+  expectedSeconds(chain: Chain, confirmations: number | null): number | null;
   /** Also of a disabled chain. */
   tokenOf(chain: Chain, symbol: string): TokenDisplay | undefined;
   /** Decimals of a chain's native coin, also for a disabled chain. */
@@ -93,6 +98,7 @@ export function createAssetBook(
   );
   return {
     find: (chain, symbol) => byKey.get(keyOf(chain, symbol)),
+    all: assets,
     list: ({ chain, symbol }) =>
       symbols.filter(
         (asset) =>
@@ -102,6 +108,10 @@ export function createAssetBook(
     nameOf: (chain) => byChain.get(chain)?.name ?? chain,
     explorerTxUrl: (chain) => byChain.get(chain)?.explorerTxUrl ?? null,
     explorerUrl: (chain, txid) => byChain.get(chain)?.explorerTxUrl?.replaceAll('{txid}', txid) ?? null,
+    expectedSeconds: (chain, confirmations) => {
+      const network = byChain.get(chain);
+      return network === undefined ? null : expectedSeconds(network, confirmations);
+    },
     tokenOf: (chain, symbol) => tokens.get(keyOf(chain, symbol)),
     nativeDecimals: (chain) => byChain.get(chain)?.nativeDecimals ?? USUAL_NATIVE_DECIMALS,
     enabledChains: enabled.map((network) => network.chain),

@@ -1,5 +1,7 @@
 import {
+  asArray,
   asNumberLexeme,
+  asObject,
   asSafeInteger,
   type JsonObject,
   type JsonValue,
@@ -23,12 +25,18 @@ import {
 } from './explain/explain-fields.ts';
 import type { Problem } from './problem.ts';
 
+/** A token on a chain, as sent. */
+export interface CoinName {
+  readonly chain: Chain;
+  readonly symbol: string;
+}
+
 /** Validated fields that collections and payouts share. Each field is checked by itself. */
 export interface OrderFields {
   /** Decimal string greater than zero, as sent; null for a collection with a price. */
   readonly amount: string | null;
-  readonly symbol: string;
-  readonly chain: Chain;
+  /** Null for a collection that the customer may pay in several coins, and only for that. */
+  readonly coin: CoinName | null;
   readonly uid: string | null;
   /** null only for a V2 merchant; the gateway then creates an id. */
   readonly orderId: string | null;
@@ -37,6 +45,8 @@ export interface OrderFields {
 export interface CollectionFields extends OrderFields {
   /** Null for a collection with an amount. */
   readonly price: Price | null;
+  /** Coins that the customer may choose; null: all with a rate, or `coin` says which. */
+  readonly accept: readonly CoinName[] | null;
   readonly returnUrl: URL | null;
   readonly description: string | null;
   readonly expiresInSeconds: number | null;
@@ -44,13 +54,14 @@ export interface CollectionFields extends OrderFields {
 
 export interface PayoutFields extends OrderFields {
   readonly amount: string;
+  readonly coin: CoinName;
   /** As sent; its form depends on the chain. */
   readonly receiveAddress: string;
 }
 
 /** Fields of a collection or a payout. */
 export type AnyOrderFields = OrderFields &
-  Partial<Pick<CollectionFields, 'price'> & Pick<PayoutFields, 'receiveAddress'>>;
+  Partial<Pick<CollectionFields, 'price' | 'accept'> & Pick<PayoutFields, 'receiveAddress'>>;
 
 export interface FieldRules {
   readonly version: 'V2' | 'V3';
@@ -68,6 +79,7 @@ const DESCRIPTION_CHARACTERS = 120;
 /** Characters that change the direction of the text after them: a description must not rearrange the page. */
 const BIDI_CONTROLS = /[\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
 const RETURN_URL_CHARACTERS = 2_048;
+export const OPTIONS_MAX = 50;
 const EXPIRES_IN_MIN_SECONDS = 60;
 const EXPIRES_IN_MAX_SECONDS = 86_400;
 
@@ -79,18 +91,20 @@ export function readCollectionFields(data: JsonObject, rules: FieldRules): Colle
   const detail = 'receiveAddress: belongs to createPayout; createCollection takes none';
   const value = readValue(data);
   if ('code' in value) return value;
-  const order = readOrderFields(
-    data,
-    rules,
-    isBlank(data.get('receiveAddress')) ? undefined : { code: 'RECEIVE_ADDRESS_WRONG', detail },
-  );
-  if ('code' in order) return order;
-  return readCheckoutFields(data, { ...order, ...value }, rules.allowHttpReturnUrl);
+  const hasOptions = value.price !== null && isBlank(data.get('symbol')) && isBlank(data.get('chain'));
+  const coin = hasOptions ? null : readCoin(data, rules);
+  if (coin !== null && 'code' in coin) return coin;
+  const accept = hasOptions ? readAccept(data.get('accept'), rules) : null;
+  if (accept !== null && 'code' in accept) return accept;
+  if (!isBlank(data.get('receiveAddress'))) return { code: 'RECEIVE_ADDRESS_WRONG', detail };
+  const names = readNames(data, rules);
+  if ('code' in names) return names;
+  return readCheckoutFields(data, { ...names, ...value, coin, accept }, rules.allowHttpReturnUrl);
 }
 
 function readCheckoutFields(
   data: JsonObject,
-  order: OrderFields & Pick<CollectionFields, 'price'>,
+  order: OrderFields & Pick<CollectionFields, 'price' | 'accept'>,
   allowHttp: boolean,
 ): CollectionFields | Problem {
   const returnUrl = readReturnUrl(data.get('returnUrl'), allowHttp);
@@ -118,27 +132,43 @@ export function readPayoutFields(data: JsonObject, rules: FieldRules): PayoutFie
   const explained = () => wrongType('receiveAddress', value, 'write the receiver of the payout as a string');
   const amount = readAmount(data);
   if (typeof amount !== 'string') return amount;
-  const order = readOrderFields(
-    data,
-    rules,
-    receiveAddress === undefined ? { code: 'RECEIVE_ADDRESS_BLANK', detail: explained() } : undefined,
-  );
-  if ('code' in order) return order;
-  return { ...order, amount, receiveAddress: receiveAddress ?? '' };
+  const coin = readCoin(data, rules);
+  if ('code' in coin) return coin;
+  if (receiveAddress === undefined) return { code: 'RECEIVE_ADDRESS_BLANK', detail: explained() };
+  const names = readNames(data, rules);
+  return 'code' in names ? names : { ...names, coin, amount, receiveAddress };
 }
 
-/** @param ofReceiver error of `receiveAddress`, if any */
-function readOrderFields(
+/** Reads `symbol` and `chain`. Also of the choice of a coin. */
+export function readCoin(
   data: JsonObject,
-  rules: FieldRules,
-  ofReceiver: Problem | undefined,
-): Omit<OrderFields, 'amount'> | Problem {
+  rules: Pick<FieldRules, 'isKnownChain' | 'enabledChains'>,
+): CoinName | Problem {
   const symbol = readText(data.get('symbol'));
   if (symbol === undefined) return { code: 'SYMBOL_BLANK', detail: explainSymbol(data.get('symbol')) };
   const chain = data.get('chain');
   if (!rules.isKnownChain(chain))
     return { code: 'CHAIN_BLANK', detail: explainChain(chain, rules.enabledChains) };
-  if (ofReceiver !== undefined) return ofReceiver;
+  return { symbol, chain };
+}
+
+/** Null: absent. */
+function readAccept(value: JsonValue | undefined, rules: FieldRules): readonly CoinName[] | null | Problem {
+  if (value === undefined || value === null) return null;
+  const invalid = (detail: string): Problem => ({ code: 'ACCEPT_INVALID', detail: `accept: ${detail}` });
+  const items = asArray(value);
+  if (items === undefined || items.length < 1 || items.length > OPTIONS_MAX)
+    return invalid(`write a list of 1 to ${OPTIONS_MAX} objects with chain and symbol`);
+  const coins: CoinName[] = [];
+  for (const [place, item] of items.entries()) {
+    const coin = readCoin(asObject(item) ?? new Map(), rules);
+    if ('code' in coin) return invalid(`[${place}]: ${coin.detail ?? ''}`);
+    coins.push(coin);
+  }
+  return coins;
+}
+
+function readNames(data: JsonObject, rules: FieldRules): Pick<OrderFields, 'uid' | 'orderId'> | Problem {
   const uid = readUid(data.get('uid'));
   if (uid === undefined) return { code: 'UID_INVALID', detail: explainUid(data.get('uid')) };
   if (uid === null && rules.version === 'V2')
@@ -152,7 +182,7 @@ function readOrderFields(
   if (orderId === null && rules.version === 'V3') {
     return { code: 'ORDER_ID_BLANK', detail: explainName('orderId', undefined) };
   }
-  return { symbol, chain, uid, orderId };
+  return { uid, orderId };
 }
 
 /** An amount, or a price with its currency. Next to an amount both are unknown members, as before prices existed. */

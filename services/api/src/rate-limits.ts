@@ -13,7 +13,7 @@ import { createLimiterClient } from './store/limiter-client.ts';
 export type LimitKind =
   | `ip:${'createCollection' | 'createPayout' | 'status' | 'supportSymbols'}`
   | `merchant:${'createCollection' | 'createPayout'}`
-  | `order:${'pay' | 'getOrderStatus' | 'checkout' | 'events'}`
+  | `order:${'pay' | 'getOrderStatus' | 'checkout' | 'events' | 'choose'}`
   | 'refused'
   | ProcessLimitKind;
 
@@ -48,6 +48,9 @@ export const MERCHANT_LOGO_LIMIT: RateLimit = { requests: 500, seconds: 10 };
 
 /** A browser keeps its stream open and reconnects 2 s after a disconnect. */
 export const ORDER_EVENTS_LIMIT: RateLimit = { requests: 10, seconds: 5 };
+
+/** A customer compares coins. Each first choice of a family takes an address. */
+export const CHOICE_LIMIT: RateLimit = { requests: 10, seconds: 10 };
 
 /** Larger limits use fixed windows instead of one timestamp per request, since the window's border matters little. */
 const RECENT_MAX = 100;

@@ -1,5 +1,10 @@
 import type { Chain } from '@opentill/domain/chains';
-import type { NotifyOrder, OrderPrice, OrderStatus, UnmatchedTransfer } from '../notify-order.ts';
+import type {
+  NotifyOrder,
+  OrderPrice,
+  OrderStatus,
+  UnmatchedTransfer,
+} from '../notify-order.ts';
 
 /** The envelope of every answer (docs/api.md section 1); the order of keys is part of the contract. */
 export interface AnswerEnvelope<Data> {
@@ -10,10 +15,44 @@ export interface AnswerEnvelope<Data> {
   readonly detail?: string;
 }
 
+/** How expensive a payment usually is for the customer. */
+export type FeeClass = 'LOW' | 'MEDIUM' | 'HIGH';
+
+/** A coin in which an order may be paid. */
+export interface OptionAnswer {
+  readonly chain: Chain;
+  readonly chainName: string;
+  readonly symbol: string;
+  /** Null for the native coin; the coin type on SUI. */
+  readonly contractAddress: string | null;
+  /** Pays the order completely. */
+  readonly amount: string;
+  /** Price of one coin in the order's currency, before the markup: a decimal string. */
+  readonly rate: string;
+  /** Null where it is not known. */
+  readonly feeClass: FeeClass | null;
+  /** Null: the chain's finality decides. */
+  readonly requiredConfirmations: number | null;
+  /** Until a payment is confirmed, by the usual time between blocks. Null for a chain that is no longer configured. */
+  readonly expectedSeconds: number | null;
+  /** EIP-155 chain id; null for TRON and SUI. */
+  readonly chainId: number | null;
+  readonly isTestNetwork: boolean;
+  /** The customer has seen the address for this coin. */
+  readonly chosen: boolean;
+}
+
+/** Members of an order with options. Absent for an order of one coin. */
+export interface OrderOptions {
+  /** False: `address` is null, and the members of coin and amount are those of the first option. */
+  readonly chosen: boolean;
+  readonly options: readonly OptionAnswer[];
+}
+
 /** `data` of createCollection and createPayout (docs/api.md section 4). */
-export interface OrderAnswer extends Partial<OrderPrice> {
-  /** COLLECTION: the deposit address. PAYOUT: the hot wallet. In display form. */
-  readonly address: string;
+export interface OrderAnswer extends Partial<OrderPrice>, Partial<OrderOptions> {
+  /** COLLECTION: the deposit address. PAYOUT: the hot wallet. In display form. Null until an option is chosen. */
+  readonly address: string | null;
   readonly amount: string;
   readonly symbol: string;
   readonly chain: Chain;
@@ -44,8 +83,16 @@ export interface UnmatchedPayment extends UnmatchedTransfer {
   readonly explorerUrl: string | null;
 }
 
-/** `data` of GET pay (docs/api.md section 4). */
-export interface PayinOrderAnswer extends Partial<OrderPrice> {
+/** Detected in time in one coin, of at most 1,000 transfers. */
+export interface CoinPayment {
+  readonly chain: Chain;
+  readonly symbol: string;
+  /** Decimal string. */
+  readonly amount: string;
+}
+
+/** `data` of GET pay and of choose (docs/api.md section 4). */
+export interface PayinOrderAnswer extends Partial<OrderPrice>, Partial<OrderOptions> {
   readonly orderId: string;
   readonly chain: Chain;
   /** From the networks file, for display. */
@@ -54,7 +101,8 @@ export interface PayinOrderAnswer extends Partial<OrderPrice> {
   /** Null for the native coin; the coin type on SUI. */
   readonly contractAddress: string | null;
   readonly decimals: number;
-  readonly address: string;
+  /** Null until an option is chosen. */
+  readonly address: string | null;
   readonly amount: string;
   readonly actualAmount: string | null;
   readonly expiredTime: number;
@@ -84,6 +132,8 @@ export interface PayinOrderAnswer extends Partial<OrderPrice> {
   readonly unmatched: readonly UnmatchedPayment[];
   /** At most UNMATCHED_COUNTED of format-unmatched.ts. */
   readonly unmatchedCount: number;
+  /** Only of an order with options: what was paid in each coin. */
+  readonly payments?: readonly CoinPayment[];
 }
 
 /** `data` of GET status. */

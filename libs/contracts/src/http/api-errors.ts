@@ -16,11 +16,15 @@ export const API_ERRORS = {
   PRICE_INVALID: { status: 400, msg: 'The price is invalid.' },
   /** Not a code of ISO 4217. */
   CURRENCY_INVALID: { status: 400, msg: 'The currency is invalid.' },
+  /** Not a list of 1 to 50 coins with `chain` and `symbol`. */
+  ACCEPT_INVALID: { status: 400, msg: 'The accept is invalid.' },
   SYMBOL_BLANK: { status: 400, msg: 'The symbol cannot be left blank.' },
   /** Missing, or neither a preset nor a chain of the networks file. */
   CHAIN_BLANK: { status: 400, msg: 'The chain cannot be left blank.' },
   /** The symbol is not configured on the chain, or the chain is not enabled. */
   SYMBOL_UNSUPPORTED: { status: 400, msg: 'Unsupported symbol or chain' },
+  /** The order cannot be paid in this coin. */
+  OPTION_NOT_OFFERED: { status: 400, msg: 'The order does not accept this coin.' },
   CHAIN_UNSUPPORTED: { status: 400, msg: 'Unsupported chain' },
   RECEIVE_ADDRESS_BLANK: { status: 400, msg: 'The receiveAddress cannot be left blank.' },
   /** Wrong for the chain, the zero address, the token's contract, or an address of one of the gateway's wallets. */
@@ -47,6 +51,8 @@ export const API_ERRORS = {
   REQUEST_TIMEOUT: { status: 408, msg: 'Request timeout' },
   /** The same orderId with other contents or another order type. */
   ORDER_ID_EXISTS: { status: 409, msg: 'Order ID already exists.' },
+  /** Paid, ended, or past its expiry: another coin can no longer be chosen. */
+  ORDER_CLOSED: { status: 409, msg: 'The order is closed.' },
   BODY_TOO_LARGE: { status: 413, msg: 'The request body is too large.' },
   /** Not `application/json`, or compressed. */
   MEDIA_TYPE_UNSUPPORTED: { status: 415, msg: 'Unsupported media type' },

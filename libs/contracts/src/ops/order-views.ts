@@ -46,7 +46,9 @@ const summary = {
   amount: decimalText('Requested amount.'),
   detectedAmount: decimalText('Amount detected in time so far.'),
   actualAmount: orNull(decimalText('Confirmed amount.')),
-  address: text('Deposit address of a collection, or receiver of a payout.'),
+  address: orNull(
+    text('Deposit address of a collection, or receiver of a payout. null: the customer has not chosen a coin yet.'),
+  ),
   sourceAddress: orNull(text('Hot wallet of a payout.')),
   createdAt: moment('Time of creation.'),
   expiresAt: moment('Time of expiry.'),
@@ -236,6 +238,17 @@ const pricing = object('How the amount was computed.', {
   ),
 });
 
+const option = object('A coin in which the order may be paid.', {
+  chain,
+  symbol,
+  contractAddress,
+  amount: decimalText('Amount that pays the order completely.'),
+  rate: decimalText('Price of one coin in the currency, before the markup.'),
+  confirmationsRequired: orNull(integer('null: the tag finalized or safe is required.')),
+  address: orNull(text('Address of the order in this family of chains; null: none yet.')),
+  chosenAt: orNull(moment('Time of the first choice.')),
+});
+
 export const orderDetail = object('An order with all related records.', {
   order: object('The order.', {
     ...summary,
@@ -247,6 +260,10 @@ export const orderDetail = object('An order with all related records.', {
     version: integer('Increases with every change.'),
   }),
   pricing: orNull(pricing),
+  options: list(
+    option,
+    'Coins that the customer may choose; empty for an order of one coin. The amounts of the order are in the chosen coin.',
+  ),
   chainCursor: orNull(cursor),
   transfers: list(transfer, 'Transfers to its address, oldest first.'),
   notifications: list(notification, 'Callbacks, oldest first.'),

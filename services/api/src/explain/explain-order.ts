@@ -83,15 +83,16 @@ export function explainExisting(
   assets: Pick<AssetBook, 'formatAddress'>,
 ): string {
   if (differing.includes('orderType')) return `orderId: exists as a ${existing.orderType.toLowerCase()}`;
-  const { amount, decimals, displayDecimals, symbol, chain, uid, family, address, price, currency } =
+  const { amount, decimals, displayDecimals, symbol, chain, uid, family, address, price, currency, options } =
     existing;
   const values: Readonly<Record<Exclude<OrderDifference, 'orderType'>, () => string>> = {
     amount: () => formatAmount(amount, decimals, displayDecimals),
     price: () => (price === null ? 'none' : `${price} ${currency}`),
     symbol: () => symbol,
     chain: () => chain,
+    accept: () => (options ?? [existing]).map((coin) => `${coin.symbol} on ${coin.chain}`).join(' and '),
     uid: () => uid ?? 'null',
-    receiveAddress: () => assets.formatAddress(family, address),
+    receiveAddress: () => assets.formatAddress(family, address ?? ''),
   };
   const shown = Object.entries(values).flatMap(([field, show]) =>
     differing.includes(field as OrderDifference) ? [`${field} ${show()}`] : [],

@@ -1,34 +1,43 @@
 import { formatAmount, parseAmount, type BaseUnits } from '@opentill/domain/money';
-import { amountForPrice, formatPrice } from '@opentill/domain/price';
-import { parseRatio } from '@opentill/domain/ratio';
+import { acceptedShares } from '@opentill/domain/order-shares';
+import { formatPrice } from '@opentill/domain/price';
 import { refusalOf } from '../answer.ts';
 import type { Asset } from '../asset-book.ts';
-import { explainOrigin, explainRate } from '../explain/explain-order.ts';
+import { explainOrigin } from '../explain/explain-order.ts';
 import type { CollectionFields } from '../order-fields.ts';
 import type { Problem } from '../problem.ts';
+import type { NewOption } from '../store/create-orders.ts';
 import type { CreationAttempt, OrderRequest } from './create-once.ts';
-import { creationOf, isInRange, newOrder, NO_PRICE, type OwnFields } from './new-order.ts';
+import { creationOf, isInRange, newOrder, ONE_COIN, type OwnFields } from './new-order.ts';
+import { pricedOptions, quote, type Quote } from './price-options.ts';
 import { outOfRange, tooManyDecimals, unsupported } from './reject-fields.ts';
 import type { OrderDeps } from './order-deps.ts';
 
 const BASIS_POINTS = 10_000n;
 
+type CollectionRequest = OrderRequest<CollectionFields>;
+
 export async function createCollection(
   deps: OrderDeps,
-  request: OrderRequest<CollectionFields>,
+  request: CollectionRequest,
 ): Promise<CreationAttempt> {
-  const { merchant, fields } = request;
-  const asset = deps.assets.find(fields.chain, fields.symbol);
-  if (asset === undefined) return unsupported(deps, fields);
-  const value = await valueOf(deps, request, asset);
-  if ('code' in value) return value;
-  const { amount, ...pricing } = value;
-  if (!isInRange(amount, asset))
-    return outOfRange(formatAmount(amount, asset.decimals, asset.displayDecimals), asset);
-  if (fields.returnUrl !== null && !merchant.returnOrigins.includes(fields.returnUrl.origin)) {
-    const detail = explainOrigin(fields.returnUrl, merchant.returnOrigins);
-    return { code: 'RETURN_URL_INVALID', detail };
-  }
+  const options = await optionsOf(deps, request);
+  if ('code' in options) return options;
+  const [first, second] = options;
+  if (first === undefined) throw new RangeError('there is an option or a problem');
+  const problem = returnUrlProblem(request);
+  if (problem !== undefined) return problem;
+  return second === undefined
+    ? createForOneCoin(deps, request, first)
+    : createWithOptions(deps, request, first, options);
+}
+
+/** An order of one coin: the requested one, or the only one that the customer could choose. */
+async function createForOneCoin(
+  deps: OrderDeps,
+  request: CollectionRequest,
+  { asset, amount, quoted }: Option,
+): Promise<CreationAttempt> {
   if (!(await deps.chains.isReady(asset.chain))) return { code: 'CHAIN_NOT_READY' };
   const fresh = await deps.pool.take(asset.family).catch((error: unknown) => {
     if (refusalOf(error) === 'SERVICE_UNAVAILABLE') return undefined; // the pool has logged the cause
@@ -36,17 +45,14 @@ export async function createCollection(
   });
   if (fresh === undefined) return { code: 'SERVICE_UNAVAILABLE' };
 
-  const tolerated = (amount * BigInt(merchant.underpaymentToleranceBps)) / BASIS_POINTS;
+  const tolerated = (amount * BigInt(request.merchant.underpaymentToleranceBps)) / BASIS_POINTS;
   const acceptedAmount = amount - tolerated;
   const order = newOrder(deps, request, asset, amount, {
-    ...pricing,
+    ...ONE_COIN,
+    ...pricing(request, quoted),
+    ...ownFields(request),
     acceptedAmount: acceptedAmount > 0n ? acceptedAmount : 1n,
     address: fresh.address,
-    sourceAddress: null,
-    lateGraceSeconds: merchant.lateGraceSeconds,
-    returnUrl: fields.returnUrl?.href ?? null,
-    description: fields.description,
-    ttlSeconds: fields.expiresInSeconds ?? merchant.orderTtlSeconds,
   });
   // On an error the address is discarded. After a timeout an order may use it, and an error of Postgres may concern the
   // address. Indices are plentiful, and two orders must never share an address.
@@ -58,32 +64,100 @@ export async function createCollection(
   return { order, result };
 }
 
-type Value = { readonly amount: BaseUnits } & Pick<OwnFields, keyof typeof NO_PRICE>;
+/** The customer chooses the coin later (choose-option.ts). Until then the order has no address. */
+async function createWithOptions(
+  deps: OrderDeps,
+  request: CollectionRequest,
+  { asset, amount, quoted }: Option,
+  options: readonly Option[],
+): Promise<CreationAttempt> {
+  const order = newOrder(deps, request, asset, amount, {
+    ...pricing(request, quoted),
+    ...ownFields(request),
+    acceptedAmount: acceptedShares(request.merchant.underpaymentToleranceBps),
+    address: null,
+    choices: 0,
+    options: options.map(newOption),
+  });
+  return { order, result: await deps.store.createCollection(creationOf(deps, order, request.nonce)) };
+}
 
-/** The amount as asked, or computed from the price by the current rate (docs/architecture/prices.md). */
-async function valueOf(
-  { store }: Pick<OrderDeps, 'store'>,
-  { merchant, fields }: OrderRequest<CollectionFields>,
-  asset: Asset,
-): Promise<Value | Problem> {
-  if (fields.price === null) {
-    const text = fields.amount ?? '';
-    const amount = parseAmount(text, asset.decimals);
-    return amount.ok ? { amount: amount.value, ...NO_PRICE } : tooManyDecimals(text, asset);
-  }
-  const { currency } = fields.price;
-  const found = await store.findRate(asset.symbol, currency);
-  const rate = 'rate' in found ? parseRatio(found.rate) : undefined;
-  if (!('rate' in found) || rate === undefined) {
-    const refusal = 'refusal' in found ? found.refusal : null;
-    return { code: 'RATE_UNAVAILABLE', detail: explainRate(asset.symbol, currency, refusal) };
-  }
+function newOption({ asset, amount, quoted }: Option): NewOption {
+  if (quoted === null) throw new RangeError('an option has a rate');
   return {
-    amount: amountForPrice(fields.price, rate, merchant.markupBps, asset),
-    currency,
+    chain: asset.chain,
+    family: asset.family,
+    symbol: asset.symbol,
+    contractAddress: asset.contract,
+    decimals: asset.decimals,
+    displayDecimals: asset.displayDecimals,
+    amount: amount.toString(),
+    confirmationsRequired: asset.confirmationsFor(amount),
+    rate: quoted.rate,
+    rateId: quoted.rateId,
+    chosen: false,
+  };
+}
+
+function ownFields({ merchant, fields }: CollectionRequest) {
+  return {
+    sourceAddress: null,
+    lateGraceSeconds: merchant.lateGraceSeconds,
+    returnUrl: fields.returnUrl?.href ?? null,
+    description: fields.description,
+    ttlSeconds: fields.expiresInSeconds ?? merchant.orderTtlSeconds,
+  };
+}
+
+function pricing(
+  { merchant, fields }: CollectionRequest,
+  quoted: Quote | null,
+): Pick<OwnFields, 'currency' | 'price' | 'rate' | 'rateId' | 'markupBps'> {
+  if (quoted === null || fields.price === null) return ONE_COIN;
+  return {
+    currency: fields.price.currency,
     price: formatPrice(fields.price),
-    rate: found.rate,
-    rateId: found.rateId,
+    rate: quoted.rate,
+    rateId: quoted.rateId,
     markupBps: merchant.markupBps,
   };
+}
+
+function returnUrlProblem({ merchant, fields: { returnUrl } }: CollectionRequest): Problem | undefined {
+  if (returnUrl === null || merchant.returnOrigins.includes(returnUrl.origin)) return undefined;
+  return { code: 'RETURN_URL_INVALID', detail: explainOrigin(returnUrl, merchant.returnOrigins) };
+}
+
+/** A coin with the amount that pays the order in it, as requested or by the current rate (docs/architecture/prices.md). */
+interface Option {
+  readonly asset: Asset;
+  readonly amount: BaseUnits;
+  /** Null for an order with an amount. */
+  readonly quoted: Quote | null;
+}
+
+/** At least one. */
+async function optionsOf(
+  deps: OrderDeps,
+  request: CollectionRequest,
+): Promise<readonly Option[] | Problem> {
+  const { merchant, fields } = request;
+  const { coin, price, amount: text } = fields;
+  if (coin === null) return pricedOptions(deps, request);
+  const asset = deps.assets.find(coin.chain, coin.symbol);
+  if (asset === undefined) return unsupported(deps, coin);
+  if (price === null) {
+    const amount = parseAmount(text ?? '', asset.decimals);
+    if (!amount.ok) return tooManyDecimals(text ?? '', asset);
+    return inRange({ asset, amount: amount.value, quoted: null });
+  }
+  const rates = await deps.store.findRates([asset.symbol], price.currency);
+  const quoted = quote({ price, merchant, asset, rates });
+  return 'code' in quoted ? quoted : inRange({ asset, amount: quoted.amount, quoted });
+}
+
+function inRange(option: Option): readonly Option[] | Problem {
+  const { asset, amount } = option;
+  if (isInRange(amount, asset)) return [option];
+  return outOfRange(formatAmount(amount, asset.decimals, asset.displayDecimals), asset);
 }

@@ -4,7 +4,7 @@ import { explainReceiver } from '../explain/explain-order.ts';
 import type { PayoutFields } from '../order-fields.ts';
 import type { Problem } from '../problem.ts';
 import type { CreationAttempt, OrderRequest } from './create-once.ts';
-import { creationOf, isInRange, newOrder, NO_PRICE } from './new-order.ts';
+import { creationOf, isInRange, newOrder, ONE_COIN } from './new-order.ts';
 import { outOfRange, tooManyDecimals, unsupported } from './reject-fields.ts';
 import type { OrderDeps } from './order-deps.ts';
 
@@ -22,12 +22,12 @@ export async function createPayout(
   request: OrderRequest<PayoutFields>,
 ): Promise<CreationAttempt> {
   const { merchant, fields } = request;
-  const asset = deps.assets.find(fields.chain, fields.symbol);
+  const asset = deps.assets.find(fields.coin.chain, fields.coin.symbol);
   const hotWallets = deps.hotWallets.get(asset?.family ?? '') ?? [];
   const [hotWallet] = hotWallets;
-  if (asset === undefined) return unsupported(deps, fields);
+  if (asset === undefined) return unsupported(deps, fields.coin);
   if (hotWallet === undefined) {
-    const detail = `chain: this gateway has no hot wallet on ${fields.chain}`;
+    const detail = `chain: this gateway has no hot wallet on ${fields.coin.chain}`;
     return { code: 'SYMBOL_UNSUPPORTED', detail };
   }
   const { family } = asset;
@@ -50,7 +50,7 @@ export async function createPayout(
   }
 
   const order = newOrder(deps, request, asset, amount.value, {
-    ...NO_PRICE,
+    ...ONE_COIN,
     acceptedAmount: amount.value,
     address: receiver,
     sourceAddress: hotWallet,

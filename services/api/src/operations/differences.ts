@@ -2,11 +2,11 @@ import type { OrderType } from '@opentill/contracts/notify-order';
 import type { Family } from '@opentill/domain/chains';
 import { parseAmount } from '@opentill/domain/money';
 import { formatPrice } from '@opentill/domain/price';
-import type { AnyOrderFields } from '../order-fields.ts';
+import type { AnyOrderFields, CoinName } from '../order-fields.ts';
 import type { CreatedOrder } from '../store/create-orders.ts';
 
 export type OrderDifference =
-  'orderType' | 'amount' | 'price' | 'symbol' | 'chain' | 'uid' | 'receiveAddress';
+  'orderType' | 'amount' | 'price' | 'symbol' | 'chain' | 'accept' | 'uid' | 'receiveAddress';
 
 /**
  * Lists the fields in which a request differs from an existing order; none means that they are equal. Compares parsed
@@ -19,7 +19,8 @@ export function differences(
   parseAddress: (family: Family, text: string) => string | undefined,
 ): readonly OrderDifference[] {
   const amount = request.amount === null ? undefined : parseAmount(request.amount, existing.decimals);
-  const price = request.price ?? null;
+  const { price = null, accept, coin } = request;
+  const hasOptions = existing.options !== null;
   const isEqual: Readonly<Record<OrderDifference, boolean>> = {
     orderType: existing.orderType === request.orderType,
     // With a price the amount is computed, so only the price is compared.
@@ -28,12 +29,26 @@ export function differences(
       price === null
         ? existing.price === null
         : existing.price === formatPrice(price) && existing.currency === price.currency,
-    symbol: existing.symbol.toUpperCase() === request.symbol.toUpperCase(),
-    chain: existing.chain === request.chain,
+    symbol: coin === null || (!hasOptions && isSameSymbol(existing, coin)),
+    chain: coin === null || (!hasOptions && existing.chain === coin.chain),
+    accept: coin !== null || coinsOf(existing).every((one) => accept?.some((other) => isSameCoin(one, other)) ?? true),
     uid: existing.uid === request.uid,
     receiveAddress:
       request.receiveAddress === undefined ||
       existing.address === parseAddress(existing.family, request.receiveAddress),
   };
   return (Object.keys(isEqual) as OrderDifference[]).filter((field) => !isEqual[field]);
+}
+
+/** A request with options may have made an order of one coin, when only one had a rate. */
+function coinsOf(existing: CreatedOrder): readonly CoinName[] {
+  return existing.options ?? [existing];
+}
+
+function isSameCoin(one: CoinName, other: CoinName): boolean {
+  return one.chain === other.chain && isSameSymbol(one, other);
+}
+
+function isSameSymbol(one: Pick<CoinName, 'symbol'>, other: Pick<CoinName, 'symbol'>): boolean {
+  return one.symbol.toUpperCase() === other.symbol.toUpperCase();
 }

@@ -16,17 +16,21 @@ export type OwnFields = Pick<
   | 'returnUrl'
   | 'description'
   | PriceField
+  | OptionField
 >;
 
 type PriceField = 'currency' | 'price' | 'rate' | 'rateId' | 'markupBps';
+type OptionField = 'choices' | 'options';
 
-/** For an order with an amount. */
-export const NO_PRICE: Pick<NewOrder, PriceField> = {
+/** For an order of one coin with an amount. */
+export const ONE_COIN: Pick<NewOrder, PriceField | OptionField> = {
   currency: null,
   price: null,
   rate: null,
   rateId: null,
   markupBps: null,
+  choices: null,
+  options: null,
 };
 
 export function isInRange(amount: BaseUnits, asset: Asset): boolean {

@@ -1,6 +1,9 @@
 import type {
+  CoinPayment,
   MerchantProfile,
+  OptionAnswer,
   OrderAnswer,
+  OrderOptions,
   OrderStateAnswer,
   OrderStatusAnswer,
   PayinOrderAnswer,
@@ -9,7 +12,9 @@ import type {
 import {
   priceMembers,
   pricingOf,
+  shownRate,
   toNotifyOrder,
+  toTransactionView,
   type TransactionContext,
   type TransferToFormat,
 } from '@opentill/contracts/format-order';
@@ -19,12 +24,14 @@ import { signPaymentLink } from '@opentill/contracts/signing/verify-signature';
 import type { Chain } from '@opentill/domain/chains';
 import { confirmedNum } from '@opentill/domain/confirmations';
 import { formatAmount, type BaseUnits } from '@opentill/domain/money';
+import { inCoin } from '@opentill/domain/order-shares';
 import { COLLECTION_REASONS } from '@opentill/domain/settle-collection';
 import { unixSeconds } from '@opentill/runtime/clock';
 import type { AssetBook } from '../asset-book.ts';
 import type { Merchant } from '../merchant-book.ts';
-import type { CreatedOrder } from '../store/create-orders.ts';
-import type { MerchantProfileRow, OrderRow, StatusRow } from '../store/read-orders.ts';
+import { feeClassOf } from '../payment-facts.ts';
+import type { CreatedOrder, NewOption } from '../store/create-orders.ts';
+import type { MerchantProfileRow, OrderRow, PaymentRow, StatusRow } from '../store/read-orders.ts';
 
 /**
  * Payment URL `<checkout base>?orderId=<id>&sign=<hex>.<merchantId>`. The merchant id is part of `sign`, which every
@@ -47,10 +54,9 @@ export function toOrderAnswer(
 ): OrderAnswer {
   const collection = order.orderType === 'COLLECTION';
   return {
-    address: deps.assets.formatAddress(
-      order.family,
-      collection ? order.address : (order.sourceAddress ?? ''),
-    ),
+    address: collection
+      ? addressOf(order, deps.assets)
+      : deps.assets.formatAddress(order.family, order.sourceAddress ?? ''),
     amount: formatAmount(order.amount, order.decimals, order.displayDecimals),
     ...priceMembers(pricingOf(order)),
     symbol: order.symbol,
@@ -59,6 +65,36 @@ export function toOrderAnswer(
     orderId: order.orderId,
     expiredTime: unixSeconds(order.expiresAt),
     paymentUrl: collection ? paymentUrl(deps.checkoutBaseUrl, merchant, order.orderId) : null,
+    ...optionMembers(order, deps.assets),
+  };
+}
+
+/** Null until the customer has chosen a coin. */
+function addressOf({ family, address }: CreatedOrder, assets: AssetBook): string | null {
+  return address === null ? null : assets.formatAddress(family, address);
+}
+
+/** Empty for an order of one coin. */
+function optionMembers({ choices, options }: CreatedOrder, assets: AssetBook): Partial<OrderOptions> {
+  if (options === null) return {};
+  return { chosen: (choices ?? 0) > 0, options: options.map((option) => toOptionAnswer(option, assets)) };
+}
+
+function toOptionAnswer(option: NewOption, assets: AssetBook): OptionAnswer {
+  const { chain, family, symbol, contractAddress, confirmationsRequired, rate, chosen } = option;
+  return {
+    chain,
+    chainName: assets.nameOf(chain),
+    symbol,
+    contractAddress: contractAddress === null ? null : assets.formatContract(family, contractAddress),
+    amount: formatAmount(BigInt(option.amount), option.decimals, option.displayDecimals),
+    rate: shownRate(rate),
+    feeClass: feeClassOf(chain),
+    requiredConfirmations: confirmationsRequired,
+    expectedSeconds: assets.expectedSeconds(chain, confirmationsRequired),
+    chainId: assets.chainIdOf(chain),
+    isTestNetwork: assets.isTestNetwork(chain),
+    chosen,
   };
 }
 
@@ -67,13 +103,15 @@ export function toStatusAnswer(row: OrderRow, assets: AssetBook): OrderStateAnsw
   const unmatched = unmatchedOf(order, assets);
   const transfer = transferOf(order);
   if (transfer === undefined) return { ...toNotifyOrder(order, null), unmatched };
+  const paid = { ...order, ...order.transferCoin };
   const context: TransactionContext = {
     headHeight: order.headHeight ?? transfer.blockHeight,
-    nativeDecimals: assets.nativeDecimals(order.chain),
-    formatAddress: (address) => assets.formatAddress(order.family, address),
-    formatContract: (contract) => assets.formatContract(order.family, contract),
+    nativeDecimals: assets.nativeDecimals(paid.chain),
+    formatAddress: (address) => assets.formatAddress(paid.family, address),
+    formatContract: (contract) => assets.formatContract(paid.family, contract),
   };
-  return { ...toNotifyOrder(order, { transfer, context }), unmatched };
+  const transaction = toTransactionView(paid, transfer, context);
+  return { ...toNotifyOrder(order, null), transaction, unmatched };
 }
 
 export function toOrderStatusAnswer(order: StatusRow, assets: AssetBook): OrderStatusAnswer {
@@ -109,6 +147,7 @@ function profileOf({ merchantId, logoHash, ...profile }: MerchantProfileRow): Me
 
 export function toPayinAnswer(order: OrderRow, assets: AssetBook, now: Date): PayinOrderAnswer {
   const show = (amount: bigint) => formatAmount(amount, order.decimals, order.displayDecimals);
+  const paid = { ...order, ...order.transferCoin };
   return {
     orderId: order.orderId,
     chain: order.chain,
@@ -117,23 +156,23 @@ export function toPayinAnswer(order: OrderRow, assets: AssetBook, now: Date): Pa
     contractAddress:
       order.contractAddress === null ? null : assets.formatContract(order.family, order.contractAddress),
     decimals: order.decimals,
-    address: assets.formatAddress(order.family, order.address),
+    address: addressOf(order, assets),
     amount: show(order.amount),
     ...priceMembers(pricingOf(order)),
-    actualAmount: order.actualAmount === null ? null : show(order.actualAmount),
+    actualAmount: order.actualAmount === null ? null : show(inCoin(order.actualAmount, order)),
     expiredTime: unixSeconds(order.expiresAt),
     status: order.status,
     reason: reasonForCustomer(order.reason),
-    receivedAmount: show(order.detectedAmount),
+    receivedAmount: show(inCoin(order.detectedAmount, order)),
     txid: order.txHash,
-    explorerUrl: order.txHash === null ? null : assets.explorerUrl(order.chain, order.txHash),
+    explorerUrl: order.txHash === null ? null : assets.explorerUrl(paid.chain, order.txHash),
     explorerTxUrl: assets.explorerTxUrl(order.chain),
     transactionTime: order.txHash === null || order.blockTime === null ? null : unixSeconds(order.blockTime),
     confirmedNum:
       order.blockHeight === null || order.headHeight === null
         ? 0
         : confirmedNum(order.headHeight, order.blockHeight),
-    requiredConfirmations: order.confirmationsRequired,
+    requiredConfirmations: paid.confirmationsRequired,
     returnUrl: order.returnUrl,
     description: order.description,
     serverTime: unixSeconds(now),
@@ -142,7 +181,13 @@ export function toPayinAnswer(order: OrderRow, assets: AssetBook, now: Date): Pa
     chainId: assets.chainIdOf(order.chain),
     unmatched: unmatchedOf(order, assets),
     unmatchedCount: order.unmatchedCount,
+    ...optionMembers(order, assets),
+    ...(order.payments !== null && { payments: order.payments.map(toCoinPayment) }),
   };
+}
+
+function toCoinPayment({ chain, symbol, amount, decimals, displayDecimals }: PaymentRow): CoinPayment {
+  return { chain, symbol, amount: formatAmount(BigInt(amount), decimals, displayDecimals) };
 }
 
 const RULES_REASONS: ReadonlySet<string> = new Set(Object.values(COLLECTION_REASONS));

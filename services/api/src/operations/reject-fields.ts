@@ -1,6 +1,6 @@
 import type { Asset } from '../asset-book.ts';
 import { explainDecimals, explainRange, explainUnsupported } from '../explain/explain-order.ts';
-import type { OrderFields } from '../order-fields.ts';
+import type { CoinName } from '../order-fields.ts';
 import type { Problem } from '../problem.ts';
 import type { OrderDeps } from './order-deps.ts';
 
@@ -8,7 +8,7 @@ import type { OrderDeps } from './order-deps.ts';
 
 export function unsupported(
   { assets }: Pick<OrderDeps, 'assets'>,
-  { chain, symbol }: Pick<OrderFields, 'chain' | 'symbol'>,
+  { chain, symbol }: CoinName,
 ): Problem {
   return { code: 'SYMBOL_UNSUPPORTED', detail: explainUnsupported(assets, chain, symbol) };
 }

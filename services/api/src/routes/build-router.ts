@@ -20,6 +20,7 @@ import {
   unknownPathPage,
   type CheckoutRouteDeps,
 } from './checkout.ts';
+import { chooseOptionRoute } from './choose-option.ts';
 import { allowOrigins, answerPreflight } from './cross-origin.ts';
 import {
   docsRoute,
@@ -117,7 +118,6 @@ function routeAdders(router: IRouter, { observe, corsOrigins }: Pick<RouterDeps,
     return answering('method not allowed', () => answer);
   };
   const origins = allowOrigins(corsOrigins);
-  const preflight = answerPreflight(observe);
   return {
     post: (path: string, route: Route) =>
       router.route(path).post(answering(path, route)).all(notAllowed('POST')),
@@ -130,12 +130,21 @@ function routeAdders(router: IRouter, { observe, corsOrigins }: Pick<RouterDeps,
       router
         .route(path)
         .get(origins, answering(path, route))
-        .options(origins, preflight)
+        .options(origins, answerPreflight(observe, 'GET'))
         .all(notAllowed('GET, HEAD, OPTIONS')),
+    postFromAnyPage: (path: string, route: Route) =>
+      router
+        .route(path)
+        .post(origins, answering(path, route))
+        .options(origins, answerPreflight(observe, 'POST'))
+        .all(notAllowed('POST, OPTIONS')),
   };
 }
 
-function addMerchantRoutes({ post, get, getFromAnyPage }: RouteAdders, deps: RouterDeps): void {
+function addMerchantRoutes(
+  { post, get, getFromAnyPage, postFromAnyPage }: RouteAdders,
+  deps: RouterDeps,
+): void {
   post(CREATE_COLLECTION_PATH, createCollectionRoute(deps));
   post(CREATE_PAYOUT_PATH, createPayoutRoute(deps));
   get('/v1/order/status/:orderId', statusRoute(deps));
@@ -143,6 +152,7 @@ function addMerchantRoutes({ post, get, getFromAnyPage }: RouteAdders, deps: Rou
   getFromAnyPage('/v1/order/getOrderStatus', getOrderStatusRoute(deps));
   getFromAnyPage('/v1/symbol/supportSymbols', supportSymbolsRoute(deps));
   getFromAnyPage('/v1/order/events', orderEventsRoute(deps));
+  postFromAnyPage('/v1/order/choose', chooseOptionRoute(deps));
 }
 
 const nameMerchant: RequestHandler = (request, response, next) => {

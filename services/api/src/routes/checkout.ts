@@ -42,7 +42,9 @@ export function checkoutRoute(deps: CheckoutRouteDeps): Route {
       const links = await deps.store.findLinks(merchant.merchantId);
       return checkoutPage.notice(request, 404, 'notFound', links);
     }
-    return checkoutPage.order(request, query, toPayinAnswer(order, deps.assets, deps.clock.now()));
+    const { address, ...shown } = toPayinAnswer(order, deps.assets, deps.clock.now());
+    if (address === null) return checkoutPage.notice(request, 503, 'notAvailable');
+    return checkoutPage.order(request, query, { ...shown, address });
   };
 }
 

@@ -18,14 +18,17 @@ export function allowOrigins(origins: readonly string[]): RequestHandler {
 }
 
 /** Answers preflight requests. Must run after allowOrigins. */
-export function answerPreflight(observe: Pick<Observe, 'requestAnswered'>): RequestHandler {
+export function answerPreflight(
+  observe: Pick<Observe, 'requestAnswered'>,
+  method: 'GET' | 'POST',
+): RequestHandler {
   return (_request: Request, response: Response) => {
     if (response.hasHeader('Access-Control-Allow-Origin')) {
-      response.setHeader('Access-Control-Allow-Methods', 'GET');
+      response.setHeader('Access-Control-Allow-Methods', method);
       response.setHeader('Access-Control-Allow-Headers', 'Content-Type, X-Merchant-Id');
       response.setHeader('Access-Control-Max-Age', '600');
     }
-    response.setHeader('Allow', 'GET, HEAD, OPTIONS');
+    response.setHeader('Allow', method === 'GET' ? 'GET, HEAD, OPTIONS' : 'POST, OPTIONS');
     send(response, success(null));
     observe.requestAnswered(exchangeOf(response), 200);
   };

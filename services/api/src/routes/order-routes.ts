@@ -30,7 +30,7 @@ import {
   type OrderFields,
 } from '../order-fields.ts';
 import type { Problem } from '../problem.ts';
-import type { LimitKind } from '../rate-limits.ts';
+import { CHOICE_LIMIT, type LimitKind } from '../rate-limits.ts';
 import { answerInSpan, startRequestSpan } from '../trace-request.ts';
 import { queryOf, singleParameter } from './query.ts';
 
@@ -189,11 +189,11 @@ export async function findOrder(deps: Pick<OrderDeps, 'store'>, merchant: Mercha
 }
 
 /** Reads `orderId` and `sign` of the query. Verifies the signature first, then counts the order's limit. */
-async function readOrderQuery(
+export async function readOrderQuery(
   deps: OrderRouteDeps,
   request: Request,
   exchange: Exchange,
-  endpoint: 'pay' | 'getOrderStatus',
+  endpoint: 'pay' | 'getOrderStatus' | 'choose',
 ): Promise<{ readonly merchant: Merchant; readonly orderId: string } | Answer> {
   const query = queryOf(request);
   const sign = singleParameter(query, 'sign');
@@ -204,7 +204,7 @@ async function readOrderQuery(
   if ('status' in merchant) return merchant;
   exchange.orderId = orderId;
   const kind: LimitKind = `order:${endpoint}`;
-  const limit = deps.merchants.limitOf(merchant, endpoint);
+  const limit = endpoint === 'choose' ? CHOICE_LIMIT : deps.merchants.limitOf(merchant, endpoint);
   const wait = await deps.limits.take(kind, `${merchant.merchantId} ${orderId}`, limit);
   return wait > 0 ? tooManyRequests(wait) : { merchant, orderId };
 }

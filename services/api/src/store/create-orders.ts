@@ -20,7 +20,8 @@ export interface NewOrder {
   readonly displayDecimals: number;
   readonly amount: bigint;
   readonly acceptedAmount: bigint;
-  readonly address: string;
+  /** Null until the customer chooses one of `options`. */
+  readonly address: string | null;
   readonly sourceAddress: string | null;
   readonly confirmationsRequired: number | null;
   readonly lateGraceSeconds: number;
@@ -37,6 +38,25 @@ export interface NewOrder {
   readonly rate: string | null;
   readonly rateId: string | null;
   readonly markupBps: number | null;
+  /** Null for an order of one coin, as are the options. Else the number of chosen options. */
+  readonly choices: number | null;
+  readonly options: readonly NewOption[] | null;
+}
+
+/** A coin in which the order may be paid. */
+export interface NewOption {
+  readonly chain: Chain;
+  readonly family: Family;
+  readonly symbol: string;
+  readonly contractAddress: string | null;
+  readonly decimals: number;
+  readonly displayDecimals: number;
+  /** Base units as text, because JSON numbers lose precision. */
+  readonly amount: string;
+  readonly confirmationsRequired: number | null;
+  readonly rate: string;
+  readonly rateId: string;
+  readonly chosen: boolean;
 }
 
 export interface Creation {
@@ -70,10 +90,11 @@ const CREATED = [
   'currency',
   'price',
   'rate',
+  'choices',
 ] as const satisfies readonly (keyof NewOrder)[];
 
 /** An order as first created. Repeated requests are compared with it and answered from it. */
-export type CreatedOrder = Pick<NewOrder, (typeof CREATED)[number]>;
+export type CreatedOrder = Pick<NewOrder, (typeof CREATED)[number] | 'options'>;
 
 export interface ExistingOrder extends CreatedOrder {
   /** Now. */
@@ -88,12 +109,19 @@ export type CreationOutcome =
 type OutcomeRow = ExistingOrder & Pick<CreationOutcome, 'outcome'>;
 
 export const createdColumns = (row: string) =>
-  sql.raw(CREATED.map((name) => `${row}.${snakeCase(name)} as "${name}"`).join(', '));
+  sql.raw(`${CREATED.map((name) => `${row}.${snakeCase(name)} as "${name}"`).join(', ')}, ${optionsOf(row)}`);
+const optionsOf = (row: string) => `case when ${row}.choices is not null then (
+  select jsonb_agg(jsonb_build_object('chain', x.chain, 'family', x.family, 'symbol', x.symbol, 'contractAddress', x.contract_address,
+    'decimals', x.decimals, 'displayDecimals', x.display_decimals, 'amount', x.amount::text,
+    'confirmationsRequired', x.confirmations_required, 'rate', x.rate, 'rateId', x.rate_id, 'chosen', x.chosen_at is not null)
+    order by x.place)
+  from order_option x where x.order_pk = ${row}.order_pk) end as options`;
 const snakeCase = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 const existingColumns = (row: string) => sql`${createdColumns(row)}, ${sql.raw(row)}.status`;
 const FUNCTION_COLUMNS = existingColumns('(r.existing)');
 
-type NewCollection = Creation & { readonly derivationIndex: number };
+/** An order with options has no address yet, and no index. */
+type NewCollection = Creation & { readonly derivationIndex?: number };
 
 /** Concurrent calls of create_collections, and maximum collections per call. */
 const CREATIONS_AT_ONCE = 3;
@@ -175,13 +203,15 @@ export function creations(db: Db) {
 }
 
 /** Input that create_collections and create_payout share; base units as decimal text. */
-function creation({ order, nonce, events, notificationId, notificationData }: Creation) {
+function creation({ order: created, nonce, events, notificationId, notificationData }: Creation) {
+  const { options, ...order } = created;
   return {
     notificationId,
     notificationData,
     nonce: nonce.nonce,
     nonceExpiresAt: nonce.expiresAt,
     order: { ...order, amount: String(order.amount), acceptedAmount: String(order.acceptedAmount) },
+    ...(options !== null && { options }),
     events: events.map(({ envelope, routingKey }) => ({
       eventId: envelope.id,
       routingKey,

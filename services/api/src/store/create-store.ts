@@ -1,6 +1,7 @@
 import { configuredTokens } from '@opentill/contracts/format-unmatched';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Db } from '@opentill/db/database';
+import { choices } from './choose-option.ts';
 import { creations } from './create-orders.ts';
 import { orderReads } from './read-orders.ts';
 import { rateReads } from './read-rate.ts';
@@ -13,6 +14,7 @@ export function createStore(db: Db, networks: readonly NetworkConfig[]) {
   const enabled = networks.filter((network) => network.enabled);
   return {
     ...creations(db),
+    ...choices(db),
     ...orderReads(db, configuredTokens(networks)),
     ...rateReads(db),
     ...watching(db),

@@ -12,6 +12,7 @@ import { createdColumns, type CreatedOrder } from './create-orders.ts';
  * An order with its latest transfer (for a payout, the transaction that decides it) and the height of its chain's head.
  */
 export interface OrderRow extends CreatedOrder {
+  readonly orderPk: string;
   readonly status: OrderStatus;
   readonly reason: string | null;
   readonly contractAddress: string | null;
@@ -20,7 +21,11 @@ export interface OrderRow extends CreatedOrder {
   readonly confirmationsRequired: number | null;
   readonly returnUrl: string | null;
   readonly description: string | null;
+  /** Of the chain of the transfer, or of the order. */
   readonly headHeight: number | null;
+  /** Of an order with options: the coin of the transfer, and what was paid in each coin. Null for an order of one coin. */
+  readonly transferCoin: TransferCoin | null;
+  readonly payments: readonly PaymentRow[] | null;
   readonly txHash: string | null;
   readonly fromAddress: string | null;
   readonly toAddress: string | null;
@@ -36,6 +41,16 @@ export interface OrderRow extends CreatedOrder {
   readonly merchant: MerchantProfileRow;
   readonly unmatched: readonly UnmatchedRow[];
   readonly unmatchedCount: number;
+}
+
+export type TransferCoin = Pick<
+  CreatedOrder,
+  'chain' | 'family' | 'symbol' | 'decimals' | 'displayDecimals'
+> & { readonly contractAddress: string | null; readonly confirmationsRequired: number | null };
+
+export interface PaymentRow extends Pick<TransferCoin, 'chain' | 'symbol' | 'decimals' | 'displayDecimals'> {
+  /** Base units as text. */
+  readonly amount: string;
 }
 
 export interface MerchantProfileRow {
@@ -105,19 +120,46 @@ function unmatchedColumns(tokens: readonly TokenId[]) {
   };
 }
 
+/** Coins of an order `o` with the addresses that it has. Computed from its own columns if it has one coin. */
+const COINS = sql`(
+  select o.chain, o.family, o.symbol, o.contract_address, o.decimals, o.display_decimals, o.confirmations_required, o.address, 0 as place
+  where o.choices is null
+  union all
+  select x.chain, x.family, x.symbol, x.contract_address, x.decimals, x.display_decimals, x.confirmations_required, a.address, x.place
+  from order_option x join deposit_address a on a.order_pk = x.order_pk and a.family = x.family
+  where o.choices is not null and x.order_pk = o.order_pk)`;
+const IS_OF_COIN = sql`t.family = k.family and t.to_address = k.address and t.chain = k.chain
+  and t.contract_address is not distinct from k.contract_address and t.state <> 'ORPHANED'`;
+
+/** Anyone can send many small payments. */
+const SUMMED_PER_COIN = 1_000;
+
+/** What arrived in time in each coin of an order `o` with options. */
+const PAYMENTS = sql`case when o.choices is not null then coalesce((
+  select jsonb_agg(jsonb_build_object('chain', k.chain, 'symbol', k.symbol, 'decimals', k.decimals,
+    'displayDecimals', k.display_decimals, 'amount', p.amount::text) order by k.place)
+  from ${COINS} k cross join lateral (
+    select sum(newest.amount) as amount from (
+      select t.amount from transfer t
+      where ${IS_OF_COIN} and t.symbol = k.symbol and t.first_block_time <= date_trunc('second', o.cutoff_at)
+      order by t.block_height desc, t.transfer_id desc limit ${sql.lit(SUMMED_PER_COIN)}
+    ) newest
+  ) p where p.amount is not null), '[]') end`;
+
 /** @param tokens the configured ones */
 export function orderReads(db: Db, tokens: readonly TokenId[]) {
   const { unmatched, count } = unmatchedColumns(tokens);
   return {
     async findOrder(merchantId: string, orderId: string): Promise<OrderRow | undefined> {
       const { rows } = await sql<OrderRow>`
-        select ${ORDER_COLUMNS}, o.status, o.reason, o.contract_address as "contractAddress",
+        select ${ORDER_COLUMNS}, o.order_pk as "orderPk", o.status, o.reason, o.contract_address as "contractAddress",
           o.detected_amount as "detectedAmount", o.actual_amount as "actualAmount",
           o.confirmations_required as "confirmationsRequired", o.return_url as "returnUrl", o.description,
           c.head_height as "headHeight", coalesce(t.tx_hash, p.tx_hash) as "txHash",
           coalesce(t.from_address, p.wallet) as "fromAddress", coalesce(t.to_address, p.to_address) as "toAddress",
           coalesce(t.amount, p.amount) as "transferAmount", coalesce(t.network_fee, p.network_fee) as "networkFee",
           coalesce(t.block_height, p.block_height) as "blockHeight", coalesce(t.block_time, p.block_time) as "blockTime",
+          ${PAYMENTS} as payments, case when o.choices is not null then t.coin end as "transferCoin",
           t.state as "transferState", p.state as "fateState", p.succeeded, p.delivered,
           jsonb_build_object('merchantId', m.merchant_id, 'name', nullif(m.name, m.merchant_id), 'logoHash', m.logo_hash,
             'accentColor', m.accent_color, 'supportUrl', m.support_url, 'supportEmail', m.support_email,
@@ -125,17 +167,21 @@ export function orderReads(db: Db, tokens: readonly TokenId[]) {
           ${unmatched} as unmatched, ${count} as "unmatchedCount"
         from orders o
         join merchant m on m.merchant_id = o.merchant_id
-        left join chain_cursor c on c.chain = o.chain
         left join lateral (
-          select * from transfer
-          where family = o.family and to_address = o.address and chain = o.chain
-            and contract_address is not distinct from o.contract_address
-            and state <> 'ORPHANED' and o.order_type = 'COLLECTION'
-            -- After SUCCESS: the transfer that was credited, as in its callback.
-            and (o.status <> 'SUCCESS' or exists (
-              select from transfer_settlement s where s.transfer_id = transfer.transfer_id and s.credited))
-          order by block_height desc, transfer_id desc limit 1
+          select newest.*, jsonb_build_object('chain', k.chain, 'family', k.family, 'symbol', k.symbol,
+            'contractAddress', k.contract_address, 'decimals', k.decimals, 'displayDecimals', k.display_decimals,
+            'confirmationsRequired', k.confirmations_required) as coin
+          from ${COINS} k cross join lateral (
+            select t.* from transfer t
+            where ${IS_OF_COIN} and o.order_type = 'COLLECTION'
+              -- After SUCCESS: the transfer that was credited, as in its callback.
+              and (o.status <> 'SUCCESS' or exists (
+                select from transfer_settlement s where s.transfer_id = t.transfer_id and s.credited))
+            order by t.block_height desc, t.transfer_id desc limit 1
+          ) newest
+          order by newest.block_time desc, newest.transfer_id desc limit 1
         ) t on true
+        left join chain_cursor c on c.chain = coalesce(t.chain, o.chain)
         left join lateral (
           select x.wallet, x.to_address, x.amount, f.*
           from own_transaction x join own_transaction_fate f on f.chain = x.chain and f.tx_hash = x.tx_hash

@@ -12,23 +12,32 @@ export type RateAnswer =
   /** As `explainRate` takes it. */
   | { readonly refusal: string | null | undefined };
 
+interface RateRow {
+  readonly symbol: string;
+  readonly rateId: string | null;
+  readonly rate: string | null;
+  readonly refusal: string | null;
+}
+
 export function rateReads(db: Db) {
   return {
-    /** The current rate of a coin, if it is valid by the database's clock. The symbol is case-insensitive. */
-    async findRate(symbol: string, currency: string): Promise<RateAnswer> {
-      const { rows } = await sql<{
-        rateId: string | null;
-        rate: string | null;
-        refusal: string | null;
-      }>`
-        select r.rate_id as "rateId", r.rate, c.refusal
+    /** The current rates of coins that are valid by the database's clock, for symbols of any case. */
+    async findRates(
+      symbols: readonly string[],
+      currency: string,
+    ): Promise<(symbol: string) => RateAnswer> {
+      const { rows } = await sql<RateRow>`
+        select upper(c.symbol) as symbol, r.rate_id as "rateId", r.rate, c.refusal
         from current_rate c left join rate r on r.rate_id = c.rate_id and r.valid_until > now()
-        where upper(c.symbol) = upper(${symbol}) and c.currency = ${currency}
-        order by r.rate_id is null limit 1`.execute(db);
-      const [row] = rows;
-      if (row === undefined) return { refusal: undefined };
-      const { rateId, rate, refusal } = row;
-      return rateId === null || rate === null ? { refusal } : { rateId, rate };
+        where upper(c.symbol) = any(${symbols.map((symbol) => symbol.toUpperCase())}::text[]) and c.currency = ${currency}
+        order by r.rate_id is not null`.execute(db);
+      const bySymbol = new Map(rows.map((row) => [row.symbol, row]));
+      return (symbol) => {
+        const row = bySymbol.get(symbol.toUpperCase());
+        if (row === undefined) return { refusal: undefined };
+        const { rateId, rate, refusal } = row;
+        return rateId === null || rate === null ? { refusal } : { rateId, rate };
+      };
     },
   };
 }

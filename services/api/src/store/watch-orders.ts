@@ -19,7 +19,10 @@ export function watching(db: Db) {
       const { rows } = await sql<WatchedOrder>`
         select o.merchant_id as "merchantId", o.order_id as "orderId",
           concat_ws(' ', o.status, o.reason, o.detected_amount, o.actual_amount, extract(epoch from o.updated_at),
-            case when o.status in ('PENDING', 'PENDING_CONFIRMATION') then c.head_height end) as fingerprint
+            case when o.status not in ('PENDING', 'PENDING_CONFIRMATION') then null
+              when o.choices is null then c.head_height
+              else (select sum(v.head_height) from order_option x join chain_cursor v on v.chain = x.chain
+                where x.order_pk = o.order_pk and x.chosen_at is not null) end) as fingerprint
         from unnest(${merchants}::text[], ${orders}::text[]) k (merchant_id, order_id)
         join orders o using (merchant_id, order_id)
         left join chain_cursor c on c.chain = o.chain`.execute(db);

@@ -20,8 +20,9 @@ type AddedLater =
   | 'transactionTime';
 
 /** The response of GET pay. A gateway older than an exported page omits the members that were added later. */
-export type CheckoutOrder = Omit<PayinOrderAnswer, AddedLater> &
+export type CheckoutOrder = Omit<PayinOrderAnswer, AddedLater | 'address'> &
   Partial<Pick<PayinOrderAnswer, Exclude<AddedLater, 'unmatched'>>> & {
+    readonly address: string;
     readonly unmatched?: readonly UnmatchedPayment[];
   };
 

@@ -1,0 +1,82 @@
+import { formatAmount, type BaseUnits } from '@opentill/domain/money';
+import { amountForPrice, type Price } from '@opentill/domain/price';
+import { parseRatio } from '@opentill/domain/ratio';
+import type { Asset } from '../asset-book.ts';
+import { explainRate } from '../explain/explain-order.ts';
+import type { Merchant } from '../merchant-book.ts';
+import type { CollectionFields } from '../order-fields.ts';
+import type { Problem } from '../problem.ts';
+import type { RateAnswer } from '../store/read-rate.ts';
+import type { OrderRequest } from './create-once.ts';
+import { isInRange } from './new-order.ts';
+import type { OrderDeps } from './order-deps.ts';
+import { outOfRange, unsupported } from './reject-fields.ts';
+
+/** The amount that pays a price in a coin, and the rate that gave it. */
+export interface Quote {
+  readonly amount: BaseUnits;
+  readonly rate: string;
+  readonly rateId: string;
+}
+
+export interface PricedOption {
+  readonly asset: Asset;
+  readonly amount: BaseUnits;
+  readonly quoted: Quote;
+}
+
+export function quote({
+  price,
+  merchant,
+  asset,
+  rates,
+}: {
+  readonly price: Price;
+  readonly merchant: Pick<Merchant, 'markupBps'>;
+  readonly asset: Asset;
+  readonly rates: (symbol: string) => RateAnswer;
+}): Quote | Problem {
+  const found = rates(asset.symbol);
+  const rate = 'rate' in found ? parseRatio(found.rate) : undefined;
+  if (!('rate' in found) || rate === undefined) {
+    const refusal = 'refusal' in found ? found.refusal : null;
+    return { code: 'RATE_UNAVAILABLE', detail: explainRate(asset.symbol, price.currency, refusal) };
+  }
+  const amount = amountForPrice(price, rate, merchant.markupBps, asset);
+  return { amount, rate: found.rate, rateId: found.rateId };
+}
+
+/**
+ * The coins that the customer may choose, in the order of `accept`, or of the networks file. Leaves out those without a
+ * valid rate, out of the token's limits, and of chains that are not ready. If none is left, the first one's problem.
+ */
+export async function pricedOptions(
+  deps: Pick<OrderDeps, 'assets' | 'chains' | 'store'>,
+  { merchant, fields: { accept, price } }: OrderRequest<CollectionFields>,
+): Promise<readonly PricedOption[] | Problem> {
+  if (price === null) throw new RangeError('options need a price');
+  const assets = new Set<Asset>();
+  for (const coin of accept ?? deps.assets.all) {
+    const asset = deps.assets.find(coin.chain, coin.symbol);
+    if (asset === undefined) return unsupported(deps, coin);
+    assets.add(asset);
+  }
+  const symbols = [...new Set([...assets].map(({ symbol }) => symbol))];
+  const rates = await deps.store.findRates(symbols, price.currency);
+  const found = await Promise.all(
+    [...assets].map(async (asset): Promise<PricedOption | Problem> => {
+      const quoted = quote({ price, merchant, asset, rates });
+      if ('code' in quoted) return quoted;
+      const { amount } = quoted;
+      if (!isInRange(amount, asset))
+        return outOfRange(formatAmount(amount, asset.decimals, asset.displayDecimals), asset);
+      return (await deps.chains.isReady(asset.chain))
+        ? { asset, amount, quoted }
+        : { code: 'CHAIN_NOT_READY' };
+    }),
+  );
+  const options = found.flatMap((one) => ('code' in one ? [] : [one]));
+  const [first] = found;
+  if (options.length > 0) return options;
+  return first !== undefined && 'code' in first ? first : { code: 'CHAIN_NOT_READY' };
+}
