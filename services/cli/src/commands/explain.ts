@@ -39,9 +39,13 @@ function explainOrder(context: CliContext, detail: Detail): void {
   print(
     `${order.orderType} ${order.orderId} of merchant ${order.merchantId}: ${order.status}${order.reason ? ` (${order.reason})` : ''}`,
   );
-  print(
-    `  ${order.amount} ${order.symbol} on ${order.chain} ${order.orderType === 'PAYOUT' ? 'to' : 'at'} ${order.address}`,
-  );
+  const place = order.orderType === 'PAYOUT' ? 'to' : 'at';
+  const where = order.address === null ? 'not chosen yet' : `${place} ${order.address}`;
+  print(`  ${order.amount} ${order.symbol} on ${order.chain} ${where}`);
+  for (const { amount, symbol, chain, rate, address, chosenAt } of detail.options) {
+    const chosen = chosenAt === null ? '' : `, chosen ${chosenAt}`;
+    print(`  option ${amount} ${symbol} on ${chain}, rate ${rate}, at ${address ?? '-'}${chosen}`);
+  }
   if (detail.pricing !== null) {
     const { price, currency, rate, markupBps, kind, sources } = detail.pricing;
     print(`  price ${price} ${currency}, rate ${rate} (${kind}), markup ${markupBps} bps`);
@@ -66,7 +70,7 @@ function explainOrder(context: CliContext, detail: Detail): void {
   explainCallbacks(context, detail);
 }
 
-function explainTransfers({ print }: CliContext, { order, transfers }: Detail): void {
+function explainTransfers({ print }: CliContext, { order, options, transfers }: Detail): void {
   if (transfers.length === 0) print('  no transfer to its address was seen');
   for (const t of transfers) {
     const fate = [
@@ -75,7 +79,7 @@ function explainTransfers({ print }: CliContext, { order, transfers }: Detail): 
       t.credited && 'credited',
       t.unmatchedReason !== null && `unmatched: ${t.unmatchedReason}`,
     ];
-    const isAsset = t.chain === order.chain && t.symbol === order.symbol;
+    const isAsset = [order, ...options].some((coin) => t.chain === coin.chain && t.symbol === coin.symbol);
     const amount = isAsset && t.amount !== null ? t.amount : `${t.amountBaseUnits} base units`;
     print(`  transfer ${amount} ${t.symbol} on ${t.chain}, ${t.txHash} ${t.position}`);
     print(`    block ${t.blockHeight} at ${t.blockTime}: ${fate.filter(Boolean).join(', ')}`);

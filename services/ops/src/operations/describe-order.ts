@@ -1,11 +1,12 @@
 import type { OpsAnswer } from '@opentill/contracts/ops/catalog';
 import type { Db } from '@opentill/db/database';
+import { inCoin } from '@opentill/domain/order-shares';
 import { notFound } from '../ops-error.ts';
 import { orderAmount, time, timeOrNull } from '../format.ts';
 import { attemptsAt, notificationsOf } from '../store/callbacks.ts';
 import { readCursors } from '../store/chains.ts';
 import { postingsOf } from '../store/ledger.ts';
-import { decisionsOf, readOrder, readPricing } from '../store/orders.ts';
+import { decisionsOf, readOptions, readOrder, readPricing } from '../store/orders.ts';
 import { noncesOf, ownTransactionsOf, readPayout } from '../store/payouts.ts';
 import { transfersOf } from '../store/transfers.ts';
 import { findIncidents } from '../store/watch.ts';
@@ -31,7 +32,8 @@ export async function describeOrder({ db, assets }: OpsDeps, orderPk: string): P
   const { acceptedAmount, confirmationsRequired, lateGraceSeconds, returnUrl, description, version } = order;
   const rest = { confirmationsRequired, lateGraceSeconds, returnUrl, description, version };
   return {
-    order: { ...showOrder(order), acceptedAmount: orderAmount(acceptedAmount, order), ...rest },
+    order: { ...showOrder(order), acceptedAmount: orderAmount(inCoin(acceptedAmount, order), order), ...rest },
+    options: (await readOptions(db, orderPk)).map(showOption),
     pricing: pricing === undefined ? null : { ...pricing, takenAt: time(pricing.takenAt) },
     chainCursor: cursor === undefined ? null : showCursor(cursor),
     transfers: (await transfersOf(db, orderPk, SHOWN_MAX)).map((row) => showTransfer(assets, row)),
@@ -42,6 +44,20 @@ export async function describeOrder({ db, assets }: OpsDeps, orderPk: string): P
     ownTransactions: (await ownTransactionsOf(db, orderPk)).map(showOwnTransaction),
     decisions: (await decisionsOf(db, orderPk)).map(showDecision),
     incidents: (await findIncidents(db, { orderPk }, undefined, SHOWN_MAX)).map(showIncident),
+  };
+}
+
+function showOption(row: Awaited<ReturnType<typeof readOptions>>[number]): Detail['options'][number] {
+  const { chain, symbol, contractAddress, amount, rate, confirmationsRequired, address, chosenAt } = row;
+  return {
+    chain,
+    symbol,
+    contractAddress,
+    amount: orderAmount(amount, row),
+    rate,
+    confirmationsRequired,
+    address,
+    chosenAt: timeOrNull(chosenAt),
   };
 }
 

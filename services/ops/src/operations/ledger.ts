@@ -1,5 +1,6 @@
 import { LEDGER_COLUMNS, ORDER_COLUMNS } from '@opentill/contracts/ops/ledger-routes';
 import type { Db } from '@opentill/db/database';
+import { inCoin } from '@opentill/domain/order-shares';
 import { bookCoveredTopUp, readTopUp, reverseTopUp } from '@opentill/db/top-ups';
 import type { CsvExport, Handlers } from '../handlers.ts';
 import { keyAfter, PAGE_SIZE, pageOf, requiredDate } from '../page.ts';
@@ -130,8 +131,8 @@ function orderCells(row: ExportedOrder): readonly (string | null)[] {
   const cells: { readonly [C in (typeof ORDER_COLUMNS)[number]]: string | null } = {
     ...row,
     amount: orderAmount(row.amount, order),
-    detected_amount: orderAmount(row.detected_amount, order),
-    actual_amount: row.actual_amount === null ? null : orderAmount(row.actual_amount, order),
+    detected_amount: orderAmount(inCoin(row.detected_amount, row), order),
+    actual_amount: row.actual_amount === null ? null : orderAmount(inCoin(row.actual_amount, row), order),
     created_at: time(row.created_at),
     expires_at: time(row.expires_at),
     updated_at: time(row.updated_at),

@@ -1,4 +1,5 @@
 import type { OpsAnswer } from '@opentill/contracts/ops/catalog';
+import { inCoin } from '@opentill/domain/order-shares';
 import { orderAmount, time, timeOrNull } from '../format.ts';
 import type { decisionsOf, OrderSummaryRow } from '../store/orders.ts';
 
@@ -19,8 +20,8 @@ export function showOrder(row: OrderSummaryRow): OpsAnswer<'listOrders'> {
     symbol: row.symbol,
     contractAddress: row.contractAddress,
     amount: orderAmount(row.amount, row),
-    detectedAmount: orderAmount(row.detectedAmount, row),
-    actualAmount: row.actualAmount === null ? null : orderAmount(row.actualAmount, row),
+    detectedAmount: orderAmount(inCoin(row.detectedAmount, row), row),
+    actualAmount: row.actualAmount === null ? null : orderAmount(inCoin(row.actualAmount, row), row),
     address: row.address,
     sourceAddress: row.sourceAddress,
     createdAt: time(row.createdAt),

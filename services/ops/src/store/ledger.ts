@@ -110,7 +110,8 @@ export interface ExportedOrder {
   readonly amount: bigint;
   readonly detected_amount: bigint;
   readonly actual_amount: bigint | null;
-  readonly address: string;
+  readonly choices: number | null;
+  readonly address: string | null;
   readonly source_address: string | null;
   readonly created_at: Date;
   readonly expires_at: Date;
@@ -126,7 +127,7 @@ export function readOrders(
   const ids = idsMadeIn(from, until);
   const query = sql<ExportedOrder>`
     select order_pk, merchant_id, order_id, order_type, uid, status, reason, chain, symbol, contract_address, decimals,
-      display_decimals, amount, detected_amount, actual_amount, address, source_address, created_at, expires_at, updated_at
+      display_decimals, amount, detected_amount, actual_amount, choices, address, source_address, created_at, expires_at, updated_at
     from orders
     where order_pk >= ${ids.from}::uuid and order_pk < ${ids.until}::uuid and created_at >= ${from} and created_at < ${until}
     order by order_pk`;

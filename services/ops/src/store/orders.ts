@@ -23,6 +23,7 @@ const SUMMARY = [
   'o.amount',
   'o.detected_amount as detectedAmount',
   'o.actual_amount as actualAmount',
+  'o.choices',
   'o.address',
   'o.source_address as sourceAddress',
   'o.created_at as createdAt',
@@ -44,6 +45,30 @@ export async function readPricing(db: Db, orderPk: string) {
     select o.currency, o.price, o.rate, o.markup_bps as "markupBps", r.kind, r.taken_at as "takenAt", r.sources
     from orders o join rate r on r.rate_id = o.rate_id where o.order_pk = ${orderPk}`.execute(db);
   return rows[0];
+}
+
+/** Empty for an order of one coin. */
+export async function readOptions(db: Db, orderPk: string) {
+  return db
+    .selectFrom('order_option as x')
+    .leftJoin('deposit_address as a', (join) =>
+      join.onRef('a.order_pk', '=', 'x.order_pk').onRef('a.family', '=', 'x.family'),
+    )
+    .select([
+      'x.chain',
+      'x.symbol',
+      'x.contract_address as contractAddress',
+      'x.decimals',
+      'x.display_decimals as displayDecimals',
+      'x.amount',
+      'x.rate',
+      'x.confirmations_required as confirmationsRequired',
+      'a.address',
+      'x.chosen_at as chosenAt',
+    ])
+    .where('x.order_pk', '=', orderPk)
+    .orderBy('x.place')
+    .execute();
 }
 
 /** Newest first. Each exact key is looked up through its own index. */

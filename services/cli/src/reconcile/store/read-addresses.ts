@@ -36,6 +36,8 @@ export async function addressesAfter(
       select d.address, d.created_at from deposit_address d
       where d.family = ${family} and d.address > ${page.after} and (
         (not ${page.paidOnly} and exists (select from orders o where o.order_pk = d.order_pk and o.chain = ${chain}))
+        or (not ${page.paidOnly} and exists (
+          select from order_option x where x.order_pk = d.order_pk and x.chain = ${chain} and x.chosen_at is not null))
         or exists (select from transfer t where t.family = d.family and t.to_address = d.address and t.chain = ${chain}))
       order by d.address limit ${page.limit}
     )

@@ -144,6 +144,7 @@ async function readForeignAddresses(
     select f.address, f.order_pk as "orderPk" from foreign_deposit_address f
     where f.family = ${family} and (
       exists (select from orders o where o.order_pk = f.order_pk and o.chain = ${chain})
+      or exists (select from order_option x where x.order_pk = f.order_pk and x.chain = ${chain} and x.chosen_at is not null)
       or exists (select from deposit_balance b where b.chain = ${chain} and b.address = f.address))
     order by f.found_at, f.address`.execute(tx);
   return rows;
