@@ -27,6 +27,13 @@ create table if not exists order_option ( -- writer: api at creation; choose_opt
 comment on table order_option is 'The coins that an order accepts, with the amount that pays it in each. The set, amounts and rates never change.';
 comment on column order_option.place is 'Position in the list, from 0.';
 comment on column order_option.chosen_at is 'The customer saw the address for this coin from then on.';
+-- Options come in the transaction that creates their order, so that none with another amount is added later.
+alter table order_option enable row level security;
+drop policy if exists all_read on order_option;
+create policy all_read on order_option for select using (true);
+drop policy if exists api_inserts_with_order on order_option;
+create policy api_inserts_with_order on order_option for insert to opentill_api with check (
+  exists (select from orders o where o.order_pk = order_option.order_pk and o.xmin = pg_current_xact_id()::xid));
 create index if not exists order_option_rate_id on order_option (rate_id); -- for the deletion of rates
 
 comment on column orders.choices is 'Null: an order of one coin. Else it has rows in order_option, and this is the number of those chosen. Its columns of coin, amount, rate and address are those of the current choice; before the first choice those of place 0, without an address.';
@@ -36,10 +43,10 @@ comment on column collection_height_sum.place is 'The option whose coin was paid
 
 -- What an amount of a coin counts for its order: base units for an order of one coin, where p_whole is null. With options:
 -- shares, of which 10^40 are the whole order, where p_whole is the amount that pays the order in this coin. Rounded up, in
--- favour of the payer, so that the sum of parts that cover the order covers it here. libs/domain/src/order-shares.ts is the
--- same rule.
+-- favour of the payer, so that the sum of parts that cover the order covers it here. At most 10^60, so that no amount of a
+-- worthless token exceeds the columns. libs/domain/src/order-shares.ts is the same rule.
 create or replace function order_worth(p_amount numeric, p_whole numeric) returns numeric language sql immutable parallel safe as $$
-  select case when p_whole is null then p_amount else div(p_amount * 10000000000000000000000000000000000000000 + p_whole - 1, p_whole) end
+  select case when p_whole is null then p_amount else least(div(p_amount * 1e40 + p_whole - 1, p_whole), 1e60) end
 $$;
 
 do $$ begin
@@ -58,7 +65,6 @@ create or replace view new_order with (security_invoker = true) as
     late_grace_seconds as "lateGraceSeconds", return_url as "returnUrl", description, signed_data_hash as "signedDataHash", traceparent,
     created_at as "createdAt", expires_at as "expiresAt", currency, price, rate, rate_id as "rateId", markup_bps as "markupBps", choices
   from orders;
-
 
 -- Creates collections, each with its nonce, address, first notification and events, in one transaction, or fails and
 -- creates none. Outcomes, in the order of the items: NONCE_USED; CREATED; EXISTS with the order first created under this
@@ -251,18 +257,24 @@ begin
   perform from collection_sum where order_pk = p_order_pk for update;
   update collection_sum s set (in_time, verified_in_time, verified_late) = (
     select coalesce(sum(order_worth(t.amount, x.amount)) filter (where t.first_block_time <= date_trunc('second', o.cutoff_at)), 0),
-      coalesce(sum(order_worth(t.amount, x.amount)) filter (where t.first_block_time <= date_trunc('second', o.cutoff_at) and t.state = 'VERIFIED'), 0),
-      coalesce(sum(order_worth(t.amount, x.amount)) filter (where not t.first_block_time <= date_trunc('second', o.cutoff_at) and t.state = 'VERIFIED'), 0)
+      coalesce(sum(order_worth(t.amount, x.amount)) filter (where t.first_block_time <= date_trunc('second', o.cutoff_at)
+        and t.state = 'VERIFIED'), 0),
+      coalesce(sum(order_worth(t.amount, x.amount)) filter (where not t.first_block_time <= date_trunc('second', o.cutoff_at)
+        and t.state = 'VERIFIED'), 0)
     from orders o join deposit_address d on d.order_pk = o.order_pk join transfer t on t.family = d.family and t.to_address = d.address
-      left join order_option x on o.choices is not null and x.order_pk = o.order_pk and x.chain = t.chain and x.contract_address is not distinct from t.contract_address
-    where o.order_pk = p_order_pk and t.state <> 'ORPHANED' and (x.order_pk is not null or (o.choices is null and o.chain = t.chain and o.contract_address is not distinct from t.contract_address))
+      left join order_option x on o.choices is not null and x.order_pk = o.order_pk and x.chain = t.chain
+        and x.contract_address is not distinct from t.contract_address
+    where o.order_pk = p_order_pk and t.state <> 'ORPHANED' and (x.order_pk is not null
+      or (o.choices is null and o.chain = t.chain and o.contract_address is not distinct from t.contract_address))
   ) where s.order_pk = p_order_pk;
   delete from collection_height_sum where order_pk = p_order_pk;
   insert into collection_height_sum (order_pk, place, block_height, verified_in_time)
     select o.order_pk, coalesce(x.place, 0), t.block_height, sum(order_worth(t.amount, x.amount))
     from orders o join deposit_address d on d.order_pk = o.order_pk join transfer t on t.family = d.family and t.to_address = d.address
-      left join order_option x on o.choices is not null and x.order_pk = o.order_pk and x.chain = t.chain and x.contract_address is not distinct from t.contract_address
-    where o.order_pk = p_order_pk and t.state = 'VERIFIED' and t.first_block_time <= date_trunc('second', o.cutoff_at) and (x.order_pk is not null or (o.choices is null and o.chain = t.chain and o.contract_address is not distinct from t.contract_address))
+      left join order_option x on o.choices is not null and x.order_pk = o.order_pk and x.chain = t.chain
+        and x.contract_address is not distinct from t.contract_address
+    where o.order_pk = p_order_pk and t.state = 'VERIFIED' and t.first_block_time <= date_trunc('second', o.cutoff_at) and (x.order_pk is not null
+      or (o.choices is null and o.chain = t.chain and o.contract_address is not distinct from t.contract_address))
       and (case when x.order_pk is null then o.confirmations_required else x.confirmations_required end) is not null
     group by 1, 2, 3;
   delete from collection_away where order_pk = p_order_pk;
@@ -291,12 +303,15 @@ create or replace function collection_sum_inserted() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$
 begin
   with share as materialized (
-    select o.order_pk, coalesce(x.place, 0) as place, t.sign * order_worth(t.amount, x.amount) as amount, t.block_height, t.state = 'VERIFIED' as verified,
-      t.first_block_time <= date_trunc('second', o.cutoff_at) as in_time, (case when x.order_pk is null then o.confirmations_required else x.confirmations_required end) is not null as by_depth
+    select o.order_pk, coalesce(x.place, 0) as place, t.sign * order_worth(t.amount, x.amount) as amount, t.block_height,
+      t.state = 'VERIFIED' as verified, t.first_block_time <= date_trunc('second', o.cutoff_at) as in_time,
+      (case when x.order_pk is null then o.confirmations_required else x.confirmations_required end) is not null as by_depth
     from (select n.*, 1 as sign from came n) t join deposit_address d on d.family = t.family and d.address = t.to_address
       join orders o on o.order_pk = d.order_pk and o.order_type = 'COLLECTION' and o.status not in ('SUCCESS', 'FAILED')
-      left join order_option x on o.choices is not null and x.order_pk = o.order_pk and x.chain = t.chain and x.contract_address is not distinct from t.contract_address
-    where t.state <> 'ORPHANED' and (x.order_pk is not null or (o.choices is null and o.chain = t.chain and o.contract_address is not distinct from t.contract_address))
+      left join order_option x on o.choices is not null and x.order_pk = o.order_pk and x.chain = t.chain
+        and x.contract_address is not distinct from t.contract_address
+    where t.state <> 'ORPHANED' and (x.order_pk is not null
+      or (o.choices is null and o.chain = t.chain and o.contract_address is not distinct from t.contract_address))
   ), heights as (
     insert into collection_height_sum as h (order_pk, place, block_height, verified_in_time)
     select order_pk, place, block_height, sum(amount) from share where verified and in_time and by_depth
@@ -339,12 +354,15 @@ create or replace function collection_sum_updated() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$
 begin
   with share as materialized (
-    select o.order_pk, coalesce(x.place, 0) as place, t.sign * order_worth(t.amount, x.amount) as amount, t.block_height, t.state = 'VERIFIED' as verified,
-      t.first_block_time <= date_trunc('second', o.cutoff_at) as in_time, (case when x.order_pk is null then o.confirmations_required else x.confirmations_required end) is not null as by_depth
+    select o.order_pk, coalesce(x.place, 0) as place, t.sign * order_worth(t.amount, x.amount) as amount, t.block_height,
+      t.state = 'VERIFIED' as verified, t.first_block_time <= date_trunc('second', o.cutoff_at) as in_time,
+      (case when x.order_pk is null then o.confirmations_required else x.confirmations_required end) is not null as by_depth
     from (select n.*, 1 as sign from came n union all select g.*, -1 from gone g) t join deposit_address d on d.family = t.family and d.address = t.to_address
       join orders o on o.order_pk = d.order_pk and o.order_type = 'COLLECTION' and o.status not in ('SUCCESS', 'FAILED')
-      left join order_option x on o.choices is not null and x.order_pk = o.order_pk and x.chain = t.chain and x.contract_address is not distinct from t.contract_address
-    where t.state <> 'ORPHANED' and (x.order_pk is not null or (o.choices is null and o.chain = t.chain and o.contract_address is not distinct from t.contract_address))
+      left join order_option x on o.choices is not null and x.order_pk = o.order_pk and x.chain = t.chain
+        and x.contract_address is not distinct from t.contract_address
+    where t.state <> 'ORPHANED' and (x.order_pk is not null
+      or (o.choices is null and o.chain = t.chain and o.contract_address is not distinct from t.contract_address))
   ), heights as (
     insert into collection_height_sum as h (order_pk, place, block_height, verified_in_time)
     select order_pk, place, block_height, sum(amount) from share where verified and in_time and by_depth

@@ -202,6 +202,26 @@ const EXPECTED: Record<RoleName, Record<string, Rights>> = {
         'rate',
         'rate_id',
         'markup_bps',
+        'choices',
+      ],
+    },
+    order_option: {
+      select: ALL,
+      insert: [
+        // rows by policy: with their order
+        'order_pk',
+        'place',
+        'chain',
+        'family',
+        'symbol',
+        'contract_address',
+        'decimals',
+        'display_decimals',
+        'amount',
+        'confirmations_required',
+        'currency',
+        'rate',
+        'rate_id',
       ],
     },
     deposit_address: { select: ALL, insert: ALL },
@@ -272,6 +292,7 @@ const EXPECTED: Record<RoleName, Record<string, Rights>> = {
     deposit_balance: READ,
     sweep: READ,
     movement: READ,
+    order_option: READ,
     collection_sum: READ,
     collection_height_sum: READ,
     collection_away: READ,
@@ -406,6 +427,7 @@ const EXPECTED: Record<RoleName, Record<string, Rights>> = {
         'own_transaction_landed',
         'epoch_end',
         'epoch_committee',
+        'order_option',
         'collection_sum',
         'collection_height_sum',
         'collection_away',
@@ -482,6 +504,7 @@ const EXPECTED: Record<RoleName, Record<string, Rights>> = {
     rate: { select: ['rate_id', 'taken_at'], insert: ALL, delete: true },
     current_rate: { select: ALL, insert: ALL, update: ['rate_id', 'refusal', 'decided_at'], delete: true },
     orders: { select: ['rate_id'] },
+    order_option: { select: ['rate_id'] },
   },
 };
 
@@ -495,6 +518,7 @@ const OWN: Record<string, Rights> = {
 
 const FUNCTIONS: Record<RoleName, readonly string[]> = {
   api: [
+    'choose_option',
     'create_collections',
     'create_order_row',
     'create_payout',

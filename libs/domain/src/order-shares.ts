@@ -8,6 +8,9 @@ import { baseUnits, type BaseUnits } from './money.ts';
  */
 export const ALL_SHARES = 10n ** 40n;
 
+/** A larger payment counts as this: anyone can send 2^256 of a worthless token of a test network. */
+const SHARES_MAX = 10n ** 60n;
+
 const BASIS_POINTS = 10_000n;
 
 /**
@@ -16,7 +19,8 @@ const BASIS_POINTS = 10_000n;
  * @param whole base units of the same coin that pay the order completely
  */
 export function sharesOf(amount: bigint, whole: bigint): BaseUnits {
-  return baseUnits(divideUp(amount * ALL_SHARES, whole));
+  const shares = divideUp(amount * ALL_SHARES, whole);
+  return baseUnits(shares < SHARES_MAX ? shares : SHARES_MAX);
 }
 
 /** Base units of the coin of which `whole` pay the order. Rounded down: never more than was paid. */
@@ -26,10 +30,14 @@ export function amountOfShares(shares: bigint, whole: bigint): bigint {
 
 /** Shares that pay the order, less the merchant's tolerance. */
 export function acceptedShares(toleranceBps: number): BaseUnits {
-  return baseUnits(ALL_SHARES - (ALL_SHARES * BigInt(toleranceBps)) / BASIS_POINTS);
+  const accepted = ALL_SHARES - (ALL_SHARES * BigInt(toleranceBps)) / BASIS_POINTS;
+  return baseUnits(accepted > 0n ? accepted : 1n);
 }
 
 /** An order's sum in base units of its coin. `choices` null: the order has one coin, and its sums are base units. */
-export function inCoin(sum: bigint, order: { readonly choices: number | null; readonly amount: bigint }): bigint {
+export function inCoin(
+  sum: bigint,
+  order: { readonly choices: number | null; readonly amount: bigint },
+): bigint {
   return order.choices === null ? sum : amountOfShares(sum, order.amount);
 }
