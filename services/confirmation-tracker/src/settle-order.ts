@@ -1,11 +1,10 @@
 import type { TokenId } from '@opentill/contracts/format-unmatched';
 import type { OrderStatus } from '@opentill/contracts/notify-order';
 import type { Chain } from '@opentill/domain/chains';
-import { isCredited, subtractFromCounted, type TransferFact } from '@opentill/domain/collection-sums';
+import { subtractFromCounted } from '@opentill/domain/collection-sums';
 import { GatewayError } from '@opentill/domain/gateway-error';
-import { baseUnits, type BaseUnits } from '@opentill/domain/money';
-import { isDeepEnough } from '@opentill/domain/confirmations';
-import { creditAgain, creditOrder, type LedgerEntry, type Receipt } from '@opentill/domain/ledger';
+import type { BaseUnits } from '@opentill/domain/money';
+import type { LedgerEntry } from '@opentill/domain/ledger';
 import {
   decideByOperator,
   LATE_CALLBACK_SECONDS,
@@ -17,11 +16,10 @@ import {
 } from '@opentill/domain/settle-collection';
 import { sharesOf } from '@opentill/domain/order-shares';
 import { compareWithOrder } from '@opentill/domain/settle-transfer';
-import { agreedHeight } from './agreed-height.ts';
-import { later } from './later-transfer.ts';
+import { creditTransfers } from './credit-transfers.ts';
 import { notificationsOf, type NotifyDeps } from './notify-order.ts';
-import { coinOf, worthOf } from './order-coins.ts';
-import { changedSettlement, incidentOf, judge, receiptOf, takenBack, type Judged } from './judge-transfer.ts';
+import { toFact } from './order-coins.ts';
+import { changedSettlement, incidentOf, judge, takenBack, type Judged } from './judge-transfer.ts';
 import { createUnmatchedReport, type UnmatchedReport } from './report-unmatched.ts';
 import type { LockedOrder, OrderFacts, OrderOutcome, TransferRow } from './store/order-rows.ts';
 
@@ -74,36 +72,16 @@ export function settleOrder(
   const last = steps.at(-1)?.next ?? order;
   const credits = steps.at(-1)?.credits ?? null;
   const accepted = credits === 'ACCEPTED' ? possible?.otherMoney : undefined;
-  const credited = { worth: 0n, newest: undefined as TransferRow | undefined };
-  const receipts = new Map<string, Receipt>();
-  const others: LedgerEntry[] = [];
+  const credited = creditTransfers(deps, order, { credits, accepted });
   const taken: TransferRow[] = [];
   const unmatchedReport = createUnmatchedReport(deps, { order, last, facts, now });
   let newestChangeAt: Date | null = null;
-
-  const credit = (one: Judged): Judged => {
-    const { transfer, fit, booking } = one;
-    const isOther = transfer.transferId === accepted?.transferId;
-    const fact = fit === 'ORDERED' ? toFact(deps, order, transfer) : undefined;
-    const isOrdered = fact !== undefined && isCredited(order, credits, fact);
-    if (!isOther && !isOrdered) return one;
-    if (isOther) {
-      others.push(creditAgain(receiptOf(order, transfer), transfer.transferId, booking.bookings));
-    } else if (isOrdered) {
-      credited.worth += fact.amount;
-      const coin = `${transfer.chain} ${transfer.symbol}`;
-      const amount = baseUnits((receipts.get(coin)?.amount ?? 0n) + transfer.amount);
-      receipts.set(coin, receiptOf(order, { ...transfer, amount }));
-    }
-    credited.newest = later(credited.newest, transfer);
-    return { ...one, booking: { ...booking, credited: true } };
-  };
 
   return {
     isOfEveryTransfer: standingOf(order) !== standingOf(last),
     take(transfers) {
       const entries: LedgerEntry[] = [];
-      const settled = transfers.map((transfer) => credit(judge(order, transfer, entries)));
+      const settled = transfers.map((transfer) => credited.take(judge(order, transfer, entries)));
       newestChangeAt = newestChange(transfers, newestChangeAt);
       taken.push(...settled.flatMap((one) => takenBack(order, one)));
       return {
@@ -115,10 +93,10 @@ export function settleOrder(
       };
     },
     end() {
-      if (credits !== null && credited.worth + (accepted?.worth ?? 0n) !== last.actualAmount)
-        throw sumsDiffer(order, credited.worth, last);
-      const report = unmatchedReport.end(credits === null ? facts.newest : credited.newest);
-      const shown = { credited: credited.newest, newest: facts.newest, takenBack: taken };
+      const { worth, newest, entries } = credited.end();
+      if (credits !== null && worth !== last.actualAmount) throw sumsDiffer(order, worth, last);
+      const report = unmatchedReport.end(credits === null ? facts.newest : newest);
+      const shown = { credited: newest, newest: facts.newest, takenBack: taken };
       return {
         order,
         moved: movedBy(order, steps, last, now, report),
@@ -127,12 +105,7 @@ export function settleOrder(
         ...NO_ROWS,
         reported: report.reported,
         unlisted: report.unlisted,
-        // One entry for the ordered coins, because an order is credited once, and one for other money that an operator
-        // accepted.
-        entries: [
-          ...(receipts.size > 0 ? [creditOrder(order.orderPk, [...receipts.values()])] : []),
-          ...others,
-        ],
+        entries,
         newestChangeAt,
       };
     },
@@ -245,16 +218,4 @@ function isDust({ dustBelow }: SettleOrderDeps, order: LockedOrder, transfer: Tr
   if (transfer.wentElsewhere) return false;
   const isOrdered = compareWithOrder(order.coins, transfer) === 'ORDERED';
   return !isOrdered || transfer.amount < dustBelow(transfer.chain, transfer.symbol);
-}
-
-/** Of a coin that the order accepts. `amount` is its worth. */
-function toFact(deps: SettleOrderDeps, order: LockedOrder, transfer: TransferRow): TransferFact {
-  const coin = coinOf(order, transfer);
-  if (coin === undefined) throw new RangeError(`transfer ${transfer.transferId} is of another coin`);
-  const height = agreedHeight(transfer, deps.verifiedDepths.get(transfer.chain));
-  return {
-    ...transfer,
-    amount: worthOf(transfer.amount, coin),
-    deepEnough: isDeepEnough(transfer, height, coin.confirmationsRequired),
-  };
 }

@@ -3,9 +3,9 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { isDeepEnough } from '@opentill/domain/confirmations';
 import { subtractFromCounted, sumTransfers, type TransferFact } from '@opentill/domain/collection-sums';
-import { compareWithOrder } from '@opentill/domain/settle-transfer';
 import { anEvmAddress, type OrderRow, type TransferRow } from '@opentill/testkit/scenario';
 import { agreedHeight } from '../src/agreed-height.ts';
+import { coinOf, worthOf } from '../src/order-coins.ts';
 import { loadEveryTransfer, loadFacts } from '../src/store/load-facts.ts';
 import type { TransferRow as TrackerTransfer } from '../src/store/order-rows.ts';
 import { lockOrders, ordersByKey } from '../src/store/lock-orders.ts';
@@ -30,12 +30,16 @@ async function bothSums(order: OrderRow) {
     const every: TrackerTransfer[] = [];
     for await (const { others } of loadEveryTransfer(tx, known)) every.push(...others);
     const [terms] = orders;
-    const height = agreedHeight(facts, s.deps.verifiedDepths.get(order.chain));
-    const toFact = (t: TrackerTransfer): TransferFact => ({
-      ...t,
-      deepEnough: isDeepEnough(t, height, order.confirmations_required),
-    });
-    const all = every.filter((t) => compareWithOrder(terms!, t) === 'ORDERED');
+    const toFact = (t: TrackerTransfer): TransferFact => {
+      const coin = coinOf(terms!, t)!;
+      const height = agreedHeight(t, s.deps.verifiedDepths.get(t.chain));
+      return {
+        ...t,
+        amount: worthOf(t.amount, coin),
+        deepEnough: isDeepEnough(t, height, coin.confirmationsRequired),
+      };
+    };
+    const all = every.filter((t) => coinOf(terms!, t) !== undefined);
     return {
       kept: subtractFromCounted(
         terms!,

@@ -81,7 +81,13 @@ const OPTIONS = sql`case when o.choices is not null then (
 
 function coinsOf(row: LockedRow): readonly OrderCoin[] {
   if (row.options !== null) return row.options.map((option) => ({ ...option, whole: BigInt(option.whole) }));
-  const { chain, symbol, contract_address: contractAddress, decimals, display_decimals: displayDecimals } = row;
+  const {
+    chain,
+    symbol,
+    contract_address: contractAddress,
+    decimals,
+    display_decimals: displayDecimals,
+  } = row;
   const { confirmations_required: confirmationsRequired } = row;
   return [{ chain, symbol, contractAddress, decimals, displayDecimals, confirmationsRequired, whole: null }];
 }
