@@ -2,8 +2,11 @@ import { callApi, type CallSettings } from './call-api.ts';
 import type {
   Chain,
   CheckoutOrder,
+  Coin,
   CollectionFields,
   CreatedOrder,
+  OpenCollectionFields,
+  OpenOrder,
   OrderWithUnmatched,
   OrderStatus,
   PayoutFields,
@@ -41,6 +44,10 @@ export interface Opentill {
     fields: CollectionFields | PricedCollectionFields,
     options?: CallOptions,
   ): Promise<CreatedOrder>;
+  /** Without `chain` and `symbol`, your customer chooses the coin. The order has no `options` if only one coin has a rate. */
+  createCollection(fields: OpenCollectionFields, options?: CallOptions): Promise<CreatedOrder | OpenOrder>;
+  /** Chooses a coin of an order with options, or another one. `CONFLICT`: the order is paid, over or ended. */
+  choose(orderId: string, coin: Coin, options?: CallOptions): Promise<CheckoutOrder>;
   /** `UNPROCESSABLE`: the hot wallet's balance is too low. */
   createPayout(fields: PayoutFields, options?: CallOptions): Promise<CreatedOrder>;
   /** Complete state of a collection or a payout. */
@@ -98,8 +105,15 @@ export function createOpentill(options: OpentillOptions): Opentill {
   const sign = (orderId: string): string => signOrderId(token, orderId);
 
   return {
-    createCollection: async (fields, call) =>
+    createCollection: async (fields: object, call?: CallOptions) =>
       (await post('/v1/order/createCollection', fields, call)) as CreatedOrder,
+    choose: async (orderId, { chain, symbol }, { signal } = {}) => {
+      const url = urlOf('/v1/order/choose');
+      url.searchParams.set('orderId', orderId);
+      url.searchParams.set('sign', sign(orderId));
+      const body = JSON.stringify({ chain, symbol });
+      return (await callApi({ url: url.href, body: () => body, headers, signal }, settings)) as CheckoutOrder;
+    },
     createPayout: async (fields, call) =>
       (await post('/v1/order/createPayout', fields, call)) as CreatedOrder,
     status: async (orderId, call) => {

@@ -24,14 +24,20 @@ export type Chain =
 export type OrderStatus = 'INIT' | 'PENDING' | 'PENDING_CONFIRMATION' | 'SUCCESS' | 'EXPIRED' | 'FAILED';
 export type OrderType = 'COLLECTION' | 'PAYOUT';
 
-interface SharedFields {
+/** A token on a chain. */
+export interface Coin {
+  readonly chain: Chain;
+  readonly symbol: string;
+}
+
+interface IdFields {
   /** Your own unique id: 1 to 64 letters, digits and `_ - . : ~ @`. Repeating a call with it returns the same order. */
   readonly orderId: string;
-  readonly symbol: string;
-  readonly chain: Chain;
   /** Your customer's id. Every response and callback contains it. */
   readonly uid?: string | number;
 }
+
+interface SharedFields extends IdFields, Coin {}
 
 export interface OrderFields extends SharedFields {
   /** Decimal string in units of the token: "12.50". Never a float. */
@@ -62,6 +68,15 @@ export interface PricedCollectionFields extends SharedFields, CheckoutFields, Pr
   readonly amount?: undefined;
 }
 
+/** A price that the customer may pay in one of several coins. */
+export interface OpenCollectionFields extends IdFields, CheckoutFields, PriceFields {
+  readonly amount?: undefined;
+  readonly chain?: undefined;
+  readonly symbol?: undefined;
+  /** 1 to 50 coins. @default all that are enabled and have a rate */
+  readonly accept?: readonly Coin[];
+}
+
 /** Only of an order with a price. */
 export interface OrderPrice {
   readonly currency?: string;
@@ -87,6 +102,39 @@ export interface CreatedOrder extends OrderPrice {
   readonly paymentUrl: string | null;
   /** Only when the call repeats an order that has ended: do not show its address, use a new `orderId`. */
   readonly status?: 'SUCCESS' | 'EXPIRED' | 'FAILED';
+}
+
+/** A coin in which an order may be paid. */
+export interface OrderOption extends Coin {
+  readonly chainName: string;
+  /** Null for a chain's own coin. */
+  readonly contractAddress: string | null;
+  /** Pays the order completely. */
+  readonly amount: string;
+  /** Price of one coin in the currency, before your markup. */
+  readonly rate: string;
+  /** Usual network fee for your customer; null where it is not known. */
+  readonly feeClass: 'LOW' | 'MEDIUM' | 'HIGH' | null;
+  /** Null when the chain's finality decides. */
+  readonly requiredConfirmations: number | null;
+  /** Usual time until a payment is confirmed. */
+  readonly expectedSeconds: number | null;
+  readonly chainId: number | null;
+  readonly isTestNetwork: boolean;
+  /** Your customer has seen the address for it. */
+  readonly chosen: boolean;
+}
+
+interface OrderOptions {
+  /** False: there is no address yet, and coin and amount are those of the first option. */
+  readonly chosen: boolean;
+  readonly options: readonly OrderOption[];
+}
+
+/** Your customer chooses the coin at `paymentUrl`, or you do by `choose`. */
+export interface OpenOrder extends Omit<CreatedOrder, 'address'>, OrderOptions {
+  /** Null until a coin is chosen. */
+  readonly address: string | null;
 }
 
 export interface Transaction {
@@ -149,8 +197,13 @@ export interface MerchantProfile {
   readonly shopUrl: string | null;
 }
 
+/** Only of an order with options: the coin of its amounts. */
+interface OrderCoin extends Partial<Coin> {
+  readonly chosen?: boolean;
+}
+
 /** An order as callbacks contain it. */
-export interface Order extends OrderPrice {
+export interface Order extends OrderPrice, OrderCoin {
   readonly orderId: string;
   readonly uid: string | null;
   readonly orderType: OrderType;
@@ -170,7 +223,7 @@ export interface OrderWithUnmatched extends Order {
   readonly unmatched: readonly UnmatchedPayment[];
 }
 
-export interface CheckoutOrder extends OrderPrice {
+export interface CheckoutOrder extends OrderPrice, Partial<OrderOptions> {
   readonly orderId: string;
   readonly chain: Chain;
   /** For display. */
@@ -179,7 +232,8 @@ export interface CheckoutOrder extends OrderPrice {
   /** Null for a chain's own coin. */
   readonly contractAddress: string | null;
   readonly decimals: number;
-  readonly address: string;
+  /** Null until one of several coins is chosen. */
+  readonly address: string | null;
   readonly amount: string;
   readonly actualAmount: string | null;
   readonly expiredTime: number;
@@ -209,6 +263,8 @@ export interface CheckoutOrder extends OrderPrice {
   readonly unmatched: readonly UnmatchedPayment[];
   /** All of them; at most 1,000 are counted. */
   readonly unmatchedCount: number;
+  /** Only of an order with options: what was paid in each coin. */
+  readonly payments?: readonly (Coin & { readonly amount: string })[];
 }
 
 export interface SupportedSymbol {

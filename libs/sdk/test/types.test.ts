@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import type {
+  OpenOrderAnswer,
   OrderAnswer,
   OrderStateAnswer,
   PayinOrderAnswer,
@@ -10,6 +11,7 @@ import type {
   Chain,
   CheckoutOrder,
   CreatedOrder,
+  OpenOrder,
   Order,
   OrderWithUnmatched,
   SupportedSymbol,
@@ -28,6 +30,7 @@ type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
 it('declares the same types as the API contract', () => {
   const same: readonly true[] = [
     true satisfies Same<CreatedOrder, OfClient<OrderAnswer>>,
+    true satisfies Same<OpenOrder, OfClient<OpenOrderAnswer>>,
     // Fields that were added after 0.1.0 are optional, so that code for it compiles.
     true satisfies Same<Required<CheckoutOrder>, Required<OfClient<PayinOrderAnswer>>>,
     true satisfies Same<SupportedSymbol, OfClient<SupportedSymbolAnswer>>,

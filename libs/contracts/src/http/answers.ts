@@ -1,10 +1,5 @@
 import type { Chain } from '@opentill/domain/chains';
-import type {
-  NotifyOrder,
-  OrderPrice,
-  OrderStatus,
-  UnmatchedTransfer,
-} from '../notify-order.ts';
+import type { NotifyOrder, OrderPrice, OrderStatus, UnmatchedTransfer } from '../notify-order.ts';
 
 /** The envelope of every answer (docs/api.md section 1); the order of keys is part of the contract. */
 export interface AnswerEnvelope<Data> {
@@ -50,9 +45,9 @@ export interface OrderOptions {
 }
 
 /** `data` of createCollection and createPayout (docs/api.md section 4). */
-export interface OrderAnswer extends Partial<OrderPrice>, Partial<OrderOptions> {
-  /** COLLECTION: the deposit address. PAYOUT: the hot wallet. In display form. Null until an option is chosen. */
-  readonly address: string | null;
+export interface OrderAnswer extends Partial<OrderPrice> {
+  /** COLLECTION: the deposit address. PAYOUT: the hot wallet. In display form. */
+  readonly address: string;
   readonly amount: string;
   readonly symbol: string;
   readonly chain: Chain;
@@ -63,6 +58,12 @@ export interface OrderAnswer extends Partial<OrderPrice>, Partial<OrderOptions> 
   readonly paymentUrl: string | null;
   /** Only when a repeated request finds an order that has ended. */
   readonly status?: 'SUCCESS' | 'EXPIRED' | 'FAILED';
+}
+
+/** `data` of createCollection for an order that the customer may pay in several coins. */
+export interface OpenOrderAnswer extends Omit<OrderAnswer, 'address'>, OrderOptions {
+  /** Null until an option is chosen. */
+  readonly address: string | null;
 }
 
 /** Shown on the checkout page. All may be null. */

@@ -1,10 +1,7 @@
-import { API_ERRORS, duplicateOfOrderText, type ApiErrorCode } from './api-errors.ts';
-import { API_SCHEMAS, successEnvelope, type ApiSchemaName, type JsonSchema } from './schemas.ts';
+import { duplicateOfOrderText, type ApiErrorCode } from './api-errors.ts';
+import { ref, responses } from './responses.ts';
+import { API_SCHEMAS, type ApiSchemaName, type JsonSchema } from './schemas.ts';
 
-const ref = (name: ApiSchemaName): JsonSchema => ({ $ref: `#/components/schemas/${name}` });
-
-/** Possible for every operation. */
-const ALWAYS: readonly ApiErrorCode[] = ['TOO_MANY_REQUESTS', 'INTERNAL', 'SERVICE_UNAVAILABLE'];
 const SIGNED_GET: readonly ApiErrorCode[] = [
   'ORDER_ID_BLANK',
   'SIGN_BLANK',
@@ -41,40 +38,6 @@ const ORDER_FIELDS: readonly ApiErrorCode[] = [
   'ORDER_ID_EXISTS',
   'CHAIN_NOT_READY',
 ];
-
-function answer(description: string, schema: JsonSchema): object {
-  return { description, content: { 'application/json': { schema } } };
-}
-
-function responses(
-  success: JsonSchema,
-  errors: readonly ApiErrorCode[],
-  more: readonly [number, string][] = [],
-) {
-  const textsByStatus = new Map<number, string[]>();
-  const all = [...errors, ...ALWAYS].map((code) => [API_ERRORS[code].status, API_ERRORS[code].msg] as const);
-  for (const [status, msg] of [...all, ...more].toSorted((a, b) => a[0] - b[0])) {
-    textsByStatus.set(status, [...(textsByStatus.get(status) ?? []), msg]);
-  }
-  const refusals = [...textsByStatus].map(([status, texts]) => [
-    String(status),
-    {
-      description: texts.join(' · '),
-      ...(status === 429
-        ? { headers: { 'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } } } }
-        : {}),
-      content: {
-        'application/json': {
-          schema: ref('ErrorEnvelope'),
-          examples: Object.fromEntries(
-            texts.map((msg) => [msg, { value: { code: status, msg, data: null } }]),
-          ),
-        },
-      },
-    },
-  ]);
-  return { '200': answer('Success', successEnvelope(success)), ...Object.fromEntries(refusals) };
-}
 
 function requestBody(data: ApiSchemaName): object {
   return {
@@ -128,6 +91,7 @@ const paths = {
         ...ORDER_FIELDS,
         'PRICE_INVALID',
         'CURRENCY_INVALID',
+        'ACCEPT_INVALID',
         'RECEIVE_ADDRESS_WRONG',
         'RETURN_URL_INVALID',
         'DESCRIPTION_INVALID',
@@ -182,6 +146,27 @@ const paths = {
       tags: ['Checkout'],
       parameters: [orderIdQuery, signQuery, merchantId],
       responses: responses(ref('PayinOrder'), SIGNED_GET),
+    },
+  },
+  '/v1/order/choose': {
+    post: {
+      operationId: 'choose',
+      summary: 'Choose the coin of an order with options',
+      description:
+        'Returns the order with the address for this coin. May be repeated, also with another coin, until the order is covered or over: the order keeps its earlier addresses, and what arrives there counts for it. May be called by a page of any configured origin.',
+      tags: ['Checkout'],
+      parameters: [orderIdQuery, signQuery, merchantId],
+      requestBody: { required: true, content: { 'application/json': { schema: ref('ChooseData') } } },
+      responses: responses(ref('PayinOrder'), [
+        ...SIGNED_GET,
+        'BODY_NOT_JSON',
+        'BODY_TOO_LARGE',
+        'MEDIA_TYPE_UNSUPPORTED',
+        'SYMBOL_BLANK',
+        'CHAIN_BLANK',
+        'OPTION_NOT_OFFERED',
+        'ORDER_CLOSED',
+      ]),
     },
   },
   '/v1/order/getOrderStatus': {

@@ -27,8 +27,7 @@ export const createCollectionData: JsonSchema = {
   type: 'object',
   description:
     'Unknown members are ignored, but signed. `receiveAddress` is rejected, because data with a receiver belongs to a payout.',
-  required: ['symbol', 'chain'],
-  anyOf: [{ required: ['amount'] }, { required: ['price', 'currency'] }],
+  anyOf: [{ required: ['symbol', 'chain', 'amount'] }, { required: ['price', 'currency'] }],
   properties: {
     amount: {
       ...requestAmount,
@@ -51,6 +50,19 @@ export const createCollectionData: JsonSchema = {
     },
     symbol: requestSymbol,
     chain,
+    accept: {
+      type: ['array', 'null'],
+      minItems: 1,
+      maxItems: 50,
+      description:
+        'With a price and without `symbol` and `chain`: the coins that the customer may choose. Default: all that are enabled and have a rate. Otherwise ignored.',
+      items: {
+        type: 'object',
+        required: ['chain', 'symbol'],
+        properties: { chain, symbol: requestSymbol },
+      },
+      examples: [],
+    },
     orderId: requestOrderId,
     uid: requestUid,
     returnUrl: {
@@ -69,6 +81,13 @@ export const createCollectionData: JsonSchema = {
         'Seconds until the order expires; the default is a setting of the merchant, initially 1800.',
     },
   },
+};
+
+export const chooseData: JsonSchema = {
+  type: 'object',
+  description: 'One of the `options` of the order.',
+  required: ['symbol', 'chain'],
+  properties: { symbol: requestSymbol, chain },
 };
 
 export const createPayoutData: JsonSchema = {

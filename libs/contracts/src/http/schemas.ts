@@ -1,6 +1,7 @@
+import { coinOfAmounts, options, orderOption, payments, withMembers } from './option-schemas.ts';
 import { payinOrder, UNMATCHED, unmatchedPayments, unmatchedTransfer } from './checkout-schemas.ts';
 import { ERROR_ENVELOPE } from './error-envelope.ts';
-import { createCollectionData, createPayoutData } from './request-schemas.ts';
+import { chooseData, createCollectionData, createPayoutData } from './request-schemas.ts';
 import {
   chain,
   decimal,
@@ -78,40 +79,49 @@ function withPrice(schema: JsonSchema): JsonSchema {
   };
 }
 
-const notifyOrder = withPrice(object('The state of an order; `data` of the order callbacks.', orderFields));
-
-const notifyUnmatched = withPrice(
-  object(
-    'The state of an order with the payments that do not count for it. Do not take the status of the order from it.',
-    {
-      ...orderFields,
-      unmatched: {
-        type: 'array',
-        description: UNMATCHED,
-        examples: [
-          [
-            {
-              chain: 'ETH_SEPOLIA',
-              symbol: 'USDC',
-              amount: '25.00',
-              txid: '0x9e41c7d05ab83f26d1e7f0943c8b6a52e0d17c94fb3a685d2e9017c6a4f8b35d',
-              reason: 'WRONG_TOKEN',
-            },
-          ],
-        ],
-        items: object('A payment that does not count.', unmatchedTransfer),
-      },
-    },
-  ),
+const notifyOrder = withMembers(
+  withPrice(object('The state of an order; `data` of the order callbacks.', orderFields)),
+  coinOfAmounts,
 );
 
-const orderState = withPrice(
-  object('The full state of an order.', { ...orderFields, unmatched: unmatchedPayments }),
+const notifyUnmatched = withMembers(
+  withPrice(
+    object(
+      'The state of an order with the payments that do not count for it. Do not take the status of the order from it.',
+      {
+        ...orderFields,
+        unmatched: {
+          type: 'array',
+          description: UNMATCHED,
+          examples: [
+            [
+              {
+                chain: 'ETH_SEPOLIA',
+                symbol: 'USDC',
+                amount: '25.00',
+                txid: '0x9e41c7d05ab83f26d1e7f0943c8b6a52e0d17c94fb3a685d2e9017c6a4f8b35d',
+                reason: 'WRONG_TOKEN',
+              },
+            ],
+          ],
+          items: object('A payment that does not count.', unmatchedTransfer),
+        },
+      },
+    ),
+  ),
+  coinOfAmounts,
+);
+
+const orderState = withMembers(
+  withPrice(object('The full state of an order.', { ...orderFields, unmatched: unmatchedPayments })),
+  coinOfAmounts,
 );
 
 const newOrder = withPrice(
   object('An order as it was created.', {
-    address: text('Deposit address of a collection; hot wallet of a payout.'),
+    address: orNull(
+      text('Deposit address of a collection, null until a coin is chosen; hot wallet of a payout.'),
+    ),
     amount: decimal('Requested amount.'),
     symbol: text('Token symbol.'),
     chain,
@@ -130,6 +140,7 @@ const createdOrder: JsonSchema = {
   ...newOrder,
   properties: {
     ...(newOrder['properties'] as object),
+    ...options,
     status: {
       type: 'string',
       enum: ['SUCCESS', 'EXPIRED', 'FAILED'],
@@ -251,7 +262,9 @@ export const API_SCHEMAS = {
   Collect: collect,
   CollectCallback: collectCallback,
   Transaction: transaction,
-  PayinOrder: withPrice(payinOrder),
+  PayinOrder: withMembers(withPrice(payinOrder), { ...options, payments }),
+  OrderOption: orderOption,
+  ChooseData: chooseData,
   PaymentOrderStatus: object('The compact status.', { status: orderStatus, unmatched: unmatchedPayments }),
   SupportedSymbol: supportedSymbol,
   ErrorEnvelope: ERROR_ENVELOPE,

@@ -47,7 +47,9 @@ const summary = {
   detectedAmount: decimalText('Amount detected in time so far.'),
   actualAmount: orNull(decimalText('Confirmed amount.')),
   address: orNull(
-    text('Deposit address of a collection, or receiver of a payout. null: the customer has not chosen a coin yet.'),
+    text(
+      'Deposit address of a collection, or receiver of a payout. null: the customer has not chosen a coin yet.',
+    ),
   ),
   sourceAddress: orNull(text('Hot wallet of a payout.')),
   createdAt: moment('Time of creation.'),

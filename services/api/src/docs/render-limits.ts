@@ -1,5 +1,5 @@
 import { DEFAULT_RATE_LIMITS, type RateLimit } from '@opentill/contracts/http/rate-limits';
-import { ORDER_EVENTS_LIMIT, REFUSED_SIGNATURE_LIMIT } from '../rate-limits.ts';
+import { CHOICE_LIMIT, ORDER_EVENTS_LIMIT, REFUSED_SIGNATURE_LIMIT } from '../rate-limits.ts';
 import { prose, table } from './markup.ts';
 
 function shown({ requests, seconds }: RateLimit): string {
@@ -16,6 +16,7 @@ export function renderLimits(): string {
     ['`pay`', shown(pay), 'order'],
     ['`getOrderStatus`', shown(getOrderStatus), 'order'],
     ['`events`', shown(ORDER_EVENTS_LIMIT), 'order'],
+    ['`choose`', shown(CHOICE_LIMIT), 'order'],
     ['`supportSymbols`', shown(supportSymbols), 'client address'],
     ['refused signatures', shown(REFUSED_SIGNATURE_LIMIT), 'client address'],
   ].map((row) => row.map(prose));

@@ -41,7 +41,11 @@ export async function chooseOption(
  * Asks without an address first: only the first choice of a family takes one from the pool. An address is given back
  * only after an answer that it is not used. After an error the order may have it.
  */
-async function chooseIn({ store, pool }: ChoiceDeps, orderPk: string, option: CoinName & { readonly family: Family }) {
+async function chooseIn(
+  { store, pool }: ChoiceDeps,
+  orderPk: string,
+  option: CoinName & { readonly family: Family },
+) {
   const first = await store.chooseOption(orderPk, option, undefined);
   if (first !== 'NEEDS_ADDRESS') return { outcome: first, unused: undefined };
   const fresh = await pool.take(option.family).catch((error: unknown): FreshAddress | undefined => {

@@ -137,10 +137,7 @@ interface Option {
 }
 
 /** At least one. */
-async function optionsOf(
-  deps: OrderDeps,
-  request: CollectionRequest,
-): Promise<readonly Option[] | Problem> {
+async function optionsOf(deps: OrderDeps, request: CollectionRequest): Promise<readonly Option[] | Problem> {
   const { merchant, fields } = request;
   const { coin, price, amount: text } = fields;
   if (coin === null) return pricedOptions(deps, request);

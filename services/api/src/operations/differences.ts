@@ -31,7 +31,9 @@ export function differences(
         : existing.price === formatPrice(price) && existing.currency === price.currency,
     symbol: coin === null || (!hasOptions && isSameSymbol(existing, coin)),
     chain: coin === null || (!hasOptions && existing.chain === coin.chain),
-    accept: coin !== null || coinsOf(existing).every((one) => accept?.some((other) => isSameCoin(one, other)) ?? true),
+    accept:
+      coin !== null ||
+      coinsOf(existing).every((one) => accept?.some((other) => isSameCoin(one, other)) ?? true),
     uid: existing.uid === request.uid,
     receiveAddress:
       request.receiveAddress === undefined ||

@@ -1,6 +1,7 @@
 import type {
   CoinPayment,
   MerchantProfile,
+  OpenOrderAnswer,
   OptionAnswer,
   OrderAnswer,
   OrderOptions,
@@ -51,12 +52,10 @@ export function toOrderAnswer(
   order: CreatedOrder,
   merchant: Merchant,
   deps: { readonly assets: AssetBook; readonly checkoutBaseUrl: string },
-): OrderAnswer {
+): OrderAnswer | OpenOrderAnswer {
   const collection = order.orderType === 'COLLECTION';
-  return {
-    address: collection
-      ? addressOf(order, deps.assets)
-      : deps.assets.formatAddress(order.family, order.sourceAddress ?? ''),
+  const { options } = order;
+  const answer = {
     amount: formatAmount(order.amount, order.decimals, order.displayDecimals),
     ...priceMembers(pricingOf(order)),
     symbol: order.symbol,
@@ -65,8 +64,15 @@ export function toOrderAnswer(
     orderId: order.orderId,
     expiredTime: unixSeconds(order.expiresAt),
     paymentUrl: collection ? paymentUrl(deps.checkoutBaseUrl, merchant, order.orderId) : null,
-    ...optionMembers(order, deps.assets),
   };
+  if (options !== null)
+    return {
+      address: addressOf(order, deps.assets),
+      ...answer,
+      ...optionMembers({ ...order, options }, deps.assets),
+    };
+  const address = collection ? order.address : order.sourceAddress;
+  return { address: deps.assets.formatAddress(order.family, address ?? ''), ...answer };
 }
 
 /** Null until the customer has chosen a coin. */
@@ -74,9 +80,10 @@ function addressOf({ family, address }: CreatedOrder, assets: AssetBook): string
   return address === null ? null : assets.formatAddress(family, address);
 }
 
-/** Empty for an order of one coin. */
-function optionMembers({ choices, options }: CreatedOrder, assets: AssetBook): Partial<OrderOptions> {
-  if (options === null) return {};
+function optionMembers(
+  { choices, options }: Pick<CreatedOrder, 'choices'> & { readonly options: readonly NewOption[] },
+  assets: AssetBook,
+): OrderOptions {
   return { chosen: (choices ?? 0) > 0, options: options.map((option) => toOptionAnswer(option, assets)) };
 }
 
@@ -181,7 +188,7 @@ export function toPayinAnswer(order: OrderRow, assets: AssetBook, now: Date): Pa
     chainId: assets.chainIdOf(order.chain),
     unmatched: unmatchedOf(order, assets),
     unmatchedCount: order.unmatchedCount,
-    ...optionMembers(order, assets),
+    ...(order.options !== null && optionMembers({ ...order, options: order.options }, assets)),
     ...(order.payments !== null && { payments: order.payments.map(toCoinPayment) }),
   };
 }

@@ -6,10 +6,7 @@ import type { OrderDeps } from './order-deps.ts';
 
 // Rejections that both kinds of order share.
 
-export function unsupported(
-  { assets }: Pick<OrderDeps, 'assets'>,
-  { chain, symbol }: CoinName,
-): Problem {
+export function unsupported({ assets }: Pick<OrderDeps, 'assets'>, { chain, symbol }: CoinName): Problem {
   return { code: 'SYMBOL_UNSUPPORTED', detail: explainUnsupported(assets, chain, symbol) };
 }
 

@@ -22,10 +22,7 @@ interface RateRow {
 export function rateReads(db: Db) {
   return {
     /** The current rates of coins that are valid by the database's clock, for symbols of any case. */
-    async findRates(
-      symbols: readonly string[],
-      currency: string,
-    ): Promise<(symbol: string) => RateAnswer> {
+    async findRates(symbols: readonly string[], currency: string): Promise<(symbol: string) => RateAnswer> {
       const { rows } = await sql<RateRow>`
         select upper(c.symbol) as symbol, r.rate_id as "rateId", r.rate, c.refusal
         from current_rate c left join rate r on r.rate_id = c.rate_id and r.valid_until > now()
