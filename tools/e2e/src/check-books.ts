@@ -28,9 +28,11 @@ export async function findLedgerProblems(db: Db): Promise<string[]> {
         join (select order_pk, merchant_id from orders) d on d.order_pk = s.order_pk
       where s.booked group by 1, 2, 3, 4
     ), credited as (
-      select o.order_id, o.actual_amount, coalesce(sum(coalesce(d.worth, t.amount)), 0) as amount
+      select o.order_id, o.actual_amount, coalesce(sum(
+          order_worth(coalesce(d.worth, t.amount), case when d.worth is null then x.amount when o.choices > 0 then o.amount end)), 0) as amount
       from orders o left join transfer_settlement s on s.order_pk = o.order_pk and s.credited
         left join transfer t using (transfer_id)
+        left join order_option x on x.order_pk = o.order_pk and x.chain = t.chain and x.symbol = t.symbol
         left join order_decision d on d.transfer_id = t.transfer_id and d.outcome = 'DONE' -- an operator valued another token
       where o.status = 'SUCCESS' and o.order_type = 'COLLECTION' group by o.order_pk
     ), moved as (

@@ -32,7 +32,11 @@ export async function describeOrder({ db, assets }: OpsDeps, orderPk: string): P
   const { acceptedAmount, confirmationsRequired, lateGraceSeconds, returnUrl, description, version } = order;
   const rest = { confirmationsRequired, lateGraceSeconds, returnUrl, description, version };
   return {
-    order: { ...showOrder(order), acceptedAmount: orderAmount(inCoin(acceptedAmount, order), order), ...rest },
+    order: {
+      ...showOrder(order),
+      acceptedAmount: orderAmount(inCoin(acceptedAmount, order), order),
+      ...rest,
+    },
     options: (await readOptions(db, orderPk)).map(showOption),
     pricing: pricing === undefined ? null : { ...pricing, takenAt: time(pricing.takenAt) },
     chainCursor: cursor === undefined ? null : showCursor(cursor),
