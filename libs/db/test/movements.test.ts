@@ -128,6 +128,7 @@ async function plan(kind: MovementKind, amount: bigint, given: Record<string, un
   return admin.kysely
     .selectFrom('orders')
     .selectAll()
+    .$narrowType<{ address: string }>()
     .where('order_pk', '=', orderPk)
     .executeTakeFirstOrThrow();
 }

@@ -65,7 +65,7 @@ describe('a choice', () => {
     const second = await other.kysely.transaction().execute(async (tx) => {
       const first = await choose(tx, order, SEPOLIA);
       const waiting = choose(admin.kysely, order, BSC);
-      await waitUntil(async () => isAnyWaitingOn(tx));
+      await waitUntil('the other choice waits', async () => isAnyWaitingOn(tx));
       return { first, waiting };
     });
     expect((await second.waiting).address).toBe(second.first.address);
@@ -83,7 +83,7 @@ describe('a choice', () => {
     const waiting = await other.kysely.transaction().execute(async (tx) => {
       await sql`update orders set status = ${status} where order_pk = ${order.order_pk}`.execute(tx);
       const choice = choose(admin.kysely, order, SEPOLIA);
-      await waitUntil(async () => isAnyWaitingOn(tx));
+      await waitUntil('the other choice waits', async () => isAnyWaitingOn(tx));
       return { choice };
     });
     expect((await waiting.choice).outcome).toBe(outcome);

@@ -230,6 +230,7 @@ export async function signPayout(
     ? await admin
         .selectFrom('orders')
         .selectAll()
+        .$narrowType<{ address: string }>()
         .where('order_pk', '=', before.order_pk)
         .executeTakeFirstOrThrow()
     : await aPayout(admin, { chain: CHAIN, address: to, contract_address, amount, source_address: '0xhot' });

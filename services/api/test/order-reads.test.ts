@@ -78,6 +78,7 @@ describe('GET status of a payout', () => {
         .set({ status })
         .where('order_pk', '=', order.order_pk)
         .returningAll()
+        .$narrowType<{ address: string }>()
         .executeTakeFirstOrThrow(),
     );
   const transactionOf = async (order: OrderRow) => {

@@ -78,7 +78,12 @@ async function move(kind: MovementKind, order: OrderRow, sweepId = randomUUID())
     seconds: 3_600,
   };
   await sql`select plan_movement(${JSON.stringify(movement)}::jsonb)`.execute(s.admin);
-  return s.admin.selectFrom('orders').selectAll().where('order_pk', '=', orderPk).executeTakeFirstOrThrow();
+  return s.admin
+    .selectFrom('orders')
+    .selectAll()
+    .$narrowType<{ address: string }>()
+    .where('order_pk', '=', orderPk)
+    .executeTakeFirstOrThrow();
 }
 
 async function callbacks(order: OrderRow) {
@@ -237,6 +242,7 @@ test('reports a refunded deposit like a payout', async () => {
   const given = await s.admin
     .selectFrom('orders')
     .selectAll()
+    .$narrowType<{ address: string }>()
     .where('order_pk', '=', refund.orderPk)
     .executeTakeFirstOrThrow();
   await p.fated(await p.sign(given), 'VERIFIED', { block_height: 109 });

@@ -13,12 +13,14 @@ export function createPayOrder(opentill: Pick<Opentill, 'pay'>, wallet: Pick<Dev
   const receivedBefore = new Map<string, string>();
   return async (orderId) => {
     const order = await opentill.pay(orderId);
+    const { address } = order;
+    if (address === null) throw new DevnetRefusal(`No coin of ${orderId} is chosen yet.`);
     const amount = missingOf(order);
     if (receivedBefore.get(orderId) === order.receivedAmount)
       throw new DevnetRefusal(`A payment of ${orderId} is on its way.`);
     receivedBefore.set(orderId, order.receivedAmount);
     try {
-      return await wallet.pay({ chain: order.chain, symbol: order.symbol, to: order.address, amount });
+      return await wallet.pay({ chain: order.chain, symbol: order.symbol, to: address, amount });
     } catch (error) {
       receivedBefore.delete(orderId);
       throw error;

@@ -85,8 +85,8 @@ async function anOrder(db: Db, defaults: OrderOverrides, overrides: OrderOverrid
     ...defaults,
     ...overrides,
   };
-  const row = await db.insertInto('orders').values(order).returningAll().executeTakeFirstOrThrow();
-  return { ...row, address: row.address ?? '' };
+  const rows = db.insertInto('orders').values(order).returningAll();
+  return rows.$narrowType<{ address: string }>().executeTakeFirstOrThrow();
 }
 
 /** Collection of 250 USDT on ETH_SEPOLIA with its deposit address, in status INIT, expiring in 30 minutes. */

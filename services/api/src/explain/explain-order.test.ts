@@ -131,6 +131,8 @@ it('lists the values of an existing order that differ from the request', () => {
     currency: null,
     price: null,
     rate: null,
+    choices: null,
+    options: null,
   };
   expect(explainExisting(existing, ['amount'], assets)).toBe('orderId: exists with amount 5.00');
   expect(explainExisting(existing, ['orderType', 'amount'], assets)).toBe('orderId: exists as a payout');
