@@ -182,7 +182,7 @@ begin
   return exists (select from orders o where o.chain = p_chain and o.order_type = 'COLLECTION' and o.status in ('INIT', 'PENDING')
       and o.address is not null)
     or exists (select from orders o where o.chain = p_chain and o.order_type = 'COLLECTION' and o.status = 'PENDING_CONFIRMATION')
-    -- Of the earlier choices of an order with options.
+    -- Earlier choices of an order with options count, too.
     or exists (select from orders o join order_option x on x.order_pk = o.order_pk
       where o.choices > 1 and o.status in ('INIT', 'PENDING', 'PENDING_CONFIRMATION') and x.chain = p_chain and x.chosen_at is not null)
     or exists (select from transfer t where t.chain = p_chain and t.state = 'DETECTED'

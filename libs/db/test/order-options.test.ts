@@ -93,7 +93,7 @@ describe('a choice', () => {
     expect((await rowOf(order.order_pk)).chain).toBe(chain);
   });
 
-  test('is refused after the expiry, in a coin that is not listed, and for an order of one coin', async () => {
+  test('is refused after the expiry, in an unlisted coin, and for an order of one coin', async () => {
     const past = { created_at: new Date(Date.now() - 120_000), expires_at: new Date(Date.now() - 60_000) };
     const over = await anOrderWithOptions(admin.kysely, OPTIONS, past);
     expect((await choose(admin.kysely, over, TRON)).outcome).toBe('CLOSED');

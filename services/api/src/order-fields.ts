@@ -79,7 +79,7 @@ const DESCRIPTION_CHARACTERS = 120;
 /** Characters that change the direction of the text after them: a description must not rearrange the page. */
 const BIDI_CONTROLS = /[\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
 const RETURN_URL_CHARACTERS = 2_048;
-export const OPTIONS_MAX = 50;
+const OPTIONS_MAX = 50;
 const EXPIRES_IN_MIN_SECONDS = 60;
 const EXPIRES_IN_MAX_SECONDS = 86_400;
 

@@ -19,7 +19,7 @@ export function worthOf(amount: BaseUnits, { whole }: OrderCoin): BaseUnits {
   return whole === null ? amount : sharesOf(amount, whole);
 }
 
-/** Of a coin that the order accepts. `amount` is its worth. */
+/** The transfer is of a coin that the order accepts. `amount` is its worth. */
 export function toFact(
   deps: { readonly verifiedDepths: ReadonlyMap<Chain, number> },
   order: Pick<LockedOrder, 'coins'>,

@@ -205,7 +205,7 @@ describe('an order with options', () => {
     expect(await creditsOf(order)).toEqual([{ chain: 'TRON_TEST', symbol: 'USDT', amount: TRON.amount }]);
   });
 
-  test('is accepted with money in a coin that it does not list, at the worth in its present coin', async () => {
+  test('is accepted with money in an unlisted coin, at its worth in the present coin', async () => {
     const order = await anOrder();
     await choose(s.admin, order, SEPOLIA);
     await s.chainAt(120, TTL + 60);
@@ -353,7 +353,7 @@ const aStep: fc.Arbitrary<Step> = fc
     what === 'pay' || what === 'late' ? Math.max(percent, 1) : percent,
   ]);
 
-test('gives each payment once to its order, in any order of choices, payments and expiry', async () => {
+test('gives each payment once to its order, in any sequence of events', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(aStep, { minLength: 4, maxLength: 14 }), async (steps) => {
       for (const chain of CHAINS) await s.chainAt(120, 200, chain);

@@ -54,7 +54,7 @@ async function chooseIn(
   });
   if (fresh === undefined) return { outcome: first, unused: undefined };
   const outcome = await store.chooseOption(orderPk, option, fresh);
-  // Of two choices at once, the order has the address of the first one.
+  // When two choices meet, the order has the address of the first one.
   const isUsed = outcome === 'CHOSEN' && (await store.isDepositAddress(fresh.family, fresh.address));
   return { outcome, unused: isUsed ? undefined : fresh };
 }

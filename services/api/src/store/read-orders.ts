@@ -21,9 +21,9 @@ export interface OrderRow extends CreatedOrder {
   readonly confirmationsRequired: number | null;
   readonly returnUrl: string | null;
   readonly description: string | null;
-  /** Of the chain of the transfer, or of the order. */
+  /** The head of the transfer's chain, or of the order's. */
   readonly headHeight: number | null;
-  /** Of an order with options: the coin of the transfer, and what was paid in each coin. Null for an order of one coin. */
+  /** The coin of the transfer, and what was paid in each coin. Null for an order of one coin. */
   readonly transferCoin: TransferCoin | null;
   readonly payments: readonly PaymentRow[] | null;
   readonly txHash: string | null;

@@ -90,7 +90,7 @@ export interface TransferRow extends TransferToFormat {
   readonly version: number;
   /** When mined again it paid another address; for this order it is ORPHANED. */
   readonly wentElsewhere: boolean;
-  /** Of the transfer's chain, which may differ from the order's. 0 while the chain has no cursor. */
+  /** Heights of the transfer's chain, which may differ from the order's. 0 while the chain has no cursor. */
   readonly seenHeight: number;
   readonly verifiedHeight: number;
   /** Fully or partly refunded, or a refund is pending. */
