@@ -33,8 +33,8 @@ describe('readCollectionFields', () => {
     expect(collection({ uid: 12345678901234567890n.toString(), description: 'd', expiresIn: 60 })).toEqual({
       amount: '1',
       price: null,
-      symbol: 'USDT',
-      chain: 'ETH',
+      coin: { symbol: 'USDT', chain: 'ETH' },
+      accept: null,
       uid: '12345678901234567890',
       orderId: 'a',
       returnUrl: null,
@@ -137,8 +137,7 @@ describe('readPayoutFields', () => {
     const right = '{"amount":"1","symbol":"U","chain":"BSC","orderId":"o","receiveAddress":"anything"}';
     expect(readPayoutFields(data(right), V3)).toEqual({
       amount: '1',
-      symbol: 'U',
-      chain: 'BSC',
+      coin: { symbol: 'U', chain: 'BSC' },
       uid: null,
       orderId: 'o',
       receiveAddress: 'anything',
