@@ -11,6 +11,8 @@ test("allows no foreign resource except TronLink's nodes", () => {
   expect(
     contentPolicy({ style: '', scripts: true, chain: undefined, apiOrigin: 'https://api.example' }),
   ).toContain('connect-src https://api.example https://*.trongrid.io;');
+  expect(policyOf('ETH')).toContain("form-action 'none'");
+  expect(contentPolicy({ style: '', scripts: true, chain: null, forms: [] })).toMatch(/form-action 'self'$/);
   expect(contentPolicy({ style: '', scripts: true, chain: null })).toContain("connect-src 'self';");
   expect(contentPolicy({ style: '', scripts: false, chain: undefined })).not.toMatch(
     /script-src|connect-src/,

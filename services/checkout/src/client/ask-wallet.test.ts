@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { aStorage } from '../../test/support/a-storage.ts';
-import { anOrder, anUnmatched } from '../../test/support/an-order.ts';
+import { anOpenOrder, anOrder, anUnmatched } from '../../test/support/an-order.ts';
 import type { CheckoutOrder } from '../view/checkout-order.ts';
+import { coinKey } from '../view/render-choice.ts';
 import { askWallet } from './ask-wallet.ts';
 import { createSentPayments, type HeldPayment } from './sent-payments.ts';
 import type { WalletOutcome } from './wallets/wallet.ts';
@@ -32,7 +33,13 @@ function aTab({
       return answer();
     },
   };
-  const deps = { sent, refresh: async () => order, nowSeconds: () => NOW, paysAnyway: () => paysAnyway };
+  const deps = {
+    sent,
+    coin: coinKey(anOrder()),
+    refresh: async () => order,
+    nowSeconds: () => NOW,
+    paysAnyway: () => paysAnyway,
+  };
   return { paid, heldWhenAsked, held: () => sent.find(anOrder(), NOW), ask: () => askWallet(deps, wallet) };
 }
 
@@ -70,7 +77,7 @@ test("asks no wallet while another tab's wallet may have sent", async () => {
 
 test("asks no wallet without the server's newest answer", async () => {
   const offline = aTab({});
-  const deps = { refresh: async () => undefined, nowSeconds: () => NOW, paysAnyway: () => true };
+  const deps = { coin: '', refresh: async () => undefined, nowSeconds: () => NOW, paysAnyway: () => true };
   const sent = createSentPayments('a', aStorage(), () => 0);
   const wallet = { id: 'w', name: 'Wallet', icon: null, pay: async () => ({ outcome: 'SENT' }) as const };
   expect(await askWallet({ ...deps, sent }, wallet)).toEqual({ text: 'walletNotAsked', wallet: 'Wallet' });
@@ -85,6 +92,15 @@ test.each([
   const tab = aTab({ order: anOrder(fields) });
   expect(await tab.ask()).toBeNull();
   expect(tab.paid).toEqual([]);
+});
+
+test.each([
+  ['has chosen another coin', anOpenOrder({ address: '0x1', symbol: 'USDC' })],
+  ['sees no choice yet', anOpenOrder()],
+] as const)('asks no wallet for the coin of this page when the server %s', async (_, order) => {
+  const tab = aTab({ order });
+  expect(await tab.ask()).toBeNull();
+  expect([tab.paid, tab.held()]).toEqual([[], undefined]);
 });
 
 test('asks no wallet after money that does not count, unless the payer insists', async () => {

@@ -1,16 +1,21 @@
 import {
+  isChosen,
   isPayable,
   isQuestioned,
   isRunningOut,
   stateOf,
   type CheckoutOrder,
+  type PayableOrder,
 } from '../view/checkout-order.ts';
 import type { WalletNotice } from '../view/page-context.ts';
+import { coinKey } from '../view/render-choice.ts';
 import type { SentPayments } from './sent-payments.ts';
 import type { PayingWallet, WalletOutcome } from './wallets/wallet.ts';
 
 export interface AskWalletDeps {
   readonly sent: SentPayments;
+  /** As the page shows it. Another tab may have chosen another one. */
+  readonly coin: string;
   readonly refresh: () => Promise<CheckoutOrder | undefined>;
   readonly nowSeconds: (order: CheckoutOrder) => number;
   /** The payer chose to pay although money arrived that does not count. */
@@ -33,6 +38,7 @@ export async function askWallet(deps: AskWalletDeps, wallet: PayingWallet): Prom
   const nowSeconds = deps.nowSeconds(order);
   const state = stateOf(order, nowSeconds);
   if (!isPayable(state) || isRunningOut(order, nowSeconds)) return null;
+  if (!isChosen(order) || coinKey(order) !== deps.coin) return null;
   if (isQuestioned(order, state) && !deps.paysAnyway()) return null;
   if (deps.sent.find(order, nowSeconds) !== undefined) return null;
   const asked = deps.sent.begin(order, wallet);
@@ -42,7 +48,7 @@ export async function askWallet(deps: AskWalletDeps, wallet: PayingWallet): Prom
   return { text: NOTICES[answer.outcome], wallet: wallet.name };
 }
 
-async function answerOf(wallet: PayingWallet, order: CheckoutOrder): Promise<WalletOutcome> {
+async function answerOf(wallet: PayingWallet, order: PayableOrder): Promise<WalletOutcome> {
   try {
     return await wallet.pay(order);
   } catch {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, vi, test } from 'vitest';
-import { anOrder, anUnmatched } from '../../test/support/an-order.ts';
+import { anOpenOrder, anOrder, anUnmatched, USDC } from '../../test/support/an-order.ts';
 import type { CheckoutOrder } from '../view/checkout-order.ts';
 import { followOrder } from './follow-order.ts';
 import type { OrderStream } from './order-stream.ts';
@@ -28,6 +28,10 @@ function aPage(first: CheckoutOrder | null, { streams = true } = {}) {
         eventsUrl: '/events',
         async pay() {
           asked.push('pay');
+          return server.answer ?? answered(server.order);
+        },
+        async choose({ chain, symbol }) {
+          asked.push(`choose ${symbol} on ${chain}`);
           return server.answer ?? answered(server.order);
         },
         async status() {
@@ -92,6 +96,27 @@ describe('followOrder without a stream', () => {
     server.order = anOrder({ unmatched: [anUnmatched({ txid: '0xnew' }), ...full.slice(0, -1)] });
     await pass(3_000);
     expect(asked).toEqual(['status', 'status', 'pay']);
+  });
+
+  test("reads the whole order of several coins, whose status does not show another tab's choice", async () => {
+    const { asked, shown, server } = aPage(anOpenOrder(), { streams: false });
+    await pass(3_500);
+    server.order = anOpenOrder({ address: '0x1' });
+    await pass(3_000);
+    expect(asked).toEqual(['pay', 'pay']);
+    expect(shown.at(-1)?.address).toBe('0x1');
+  });
+
+  test('shows the chosen coin, and drops an answer to an earlier request', async () => {
+    const { shown, server, following } = aPage(anOpenOrder(), { streams: false });
+    const before = following.refresh();
+    server.order = anOpenOrder({ address: '0x1' });
+    expect(await following.choose(USDC)).toBe('ANSWERED');
+    await before;
+    expect(shown.at(-1)?.address).toBe('0x1');
+    server.answer = { outcome: 'SLOW_DOWN', waitMs: 1 };
+    expect(await following.choose(USDC)).toBe('SLOW_DOWN');
+    expect(shown.at(-1)?.address).toBe('0x1');
   });
 
   test('never polls an endpoint more than twice a second', async () => {

@@ -1,6 +1,6 @@
 import { isOpen, type CheckoutOrder } from '../view/checkout-order.ts';
 import { openOrderStream, type KeptStream, type OrderStream } from './order-stream.ts';
-import type { ApiResult, OrderClient } from './order-client.ts';
+import type { ApiResult, ChoiceResult, OrderClient } from './order-client.ts';
 
 export interface FollowDeps {
   readonly client: OrderClient;
@@ -16,6 +16,8 @@ export interface FollowDeps {
 export interface Following {
   /** Polls now. Undefined when the API is unreachable or its answers keep changing. */
   refresh(): Promise<CheckoutOrder | undefined>;
+  /** Chooses a coin of the order, and shows the order with it. */
+  choose(coin: Pick<CheckoutOrder, 'chain' | 'symbol'>): Promise<ChoiceResult['outcome']>;
   wake(): void;
   /** Time has jumped: only answers to new requests count from now on. */
   doubt(): void;
@@ -119,6 +121,12 @@ export function followOrder(deps: FollowDeps, first: CheckoutOrder | null): Foll
       }
       return isUndecided(state) ? undefined : (state.latest ?? undefined);
     },
+    async choose(coin) {
+      const { doubts } = state;
+      const asked = await client.choose(coin);
+      if (asked.outcome === 'ANSWERED' && doubts === state.doubts) applyOrder(deps, state, asked.data);
+      return asked.outcome;
+    },
     // Also while the stream is active: a stream that broke in the background is detected only later.
     wake: () => poll(0),
     doubt() {
@@ -137,6 +145,8 @@ async function askNext(
   { latest, doubted }: Pick<State, 'latest' | 'doubted'>,
 ): Promise<ApiResult<CheckoutOrder | 'UNCHANGED'>> {
   if (latest === null || (latest.status !== 'INIT' && !isSettled(latest)) || doubted) return client.pay();
+  // Its status does not show that another tab has chosen another coin.
+  if (latest.options !== undefined && isOpen(latest)) return client.pay();
   const asked = await client.status();
   if (asked.outcome !== 'ANSWERED') return asked;
   const { status, unmatched = [] } = asked.data;

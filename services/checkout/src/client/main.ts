@@ -1,11 +1,14 @@
 import { createSay, type Say } from '../texts/create-say.ts';
 import { isLanguage, preferredLanguage, type Language } from '../texts/languages.ts';
 import type { Fold } from '../view/folds.ts';
+import { OPTION_FIELD } from '../view/render-choice.ts';
+import { isChosen, type CheckoutOrder } from '../view/checkout-order.ts';
 import { renderLanguages, type PageData } from '../view/render-document.ts';
 import { directionOf } from '../view/theme.ts';
 import { createClockWatch } from './detect-time-jump.ts';
 import { copyText } from './copy-text.ts';
 import { followOrder, type Following } from './follow-order.ts';
+import { createLastCoin } from './last-coin.ts';
 import { loadTexts } from './load-texts.ts';
 import { createOrderClient } from './order-client.ts';
 import { createAnnouncer, createScreen, type Screen } from './screen.ts';
@@ -29,29 +32,34 @@ async function start(): Promise<void> {
   const client = createOrderClient({ apiBase: data.apiBase, orderId, sign }, (...request) =>
     fetch(...request),
   );
-  let hasSearched = false;
+  const searched = new Set<CheckoutOrder['chain']>();
   const screen = createScreen(
     {
       document,
       say,
       data,
       sent: createSentPayments(orderId, storageOf(window), Date.now),
+      lastCoin: createLastCoin(storageOf(window)),
       nowMs: () => performance.now(),
       timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
       async refresh() {
         const order = await following.refresh();
         return time.checkClocks() ? undefined : order; // the answer may be from before the machine slept
       },
+      choose: (coin) => following.choose(coin),
     },
     data.order,
   );
   listen(screen, say);
   document.documentElement.classList.add('scripted');
   if (data.isNotice === true) return;
-  const findWallets = (order: NonNullable<PageData['order']>): void => {
-    if (hasSearched) return;
-    hasSearched = true;
-    discoverWallets(window as unknown as WalletScope, order, screen.showWallets);
+  const findWallets = (order: CheckoutOrder): void => {
+    if (!isChosen(order) || searched.has(order.chain)) return;
+    const { chain } = order;
+    searched.add(chain);
+    discoverWallets(window as unknown as WalletScope, { chain }, (wallets) =>
+      screen.showWallets(chain, wallets),
+    );
   };
   const following = followOrder(
     {
@@ -144,6 +152,15 @@ function listen(screen: Screen, say: Say): void {
     if (button !== null) void copy(button, say, announce);
     const languages = document.querySelector<HTMLDetailsElement>('.languages[open]');
     if (languages !== null && !languages.contains(event.target)) languages.open = false;
+  });
+  document.addEventListener('submit', (event) => {
+    const button = event.submitter;
+    if (!(button instanceof HTMLButtonElement) || button.name !== OPTION_FIELD) return;
+    event.preventDefault();
+    void screen.choose(button.value).then((isDone) => {
+      if (isDone) document.getElementById('pay')?.focus();
+      return null;
+    });
   });
   document.addEventListener('keydown', (event) => {
     const languages = document.querySelector<HTMLDetailsElement>('.languages[open]');

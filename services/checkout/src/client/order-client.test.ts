@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { anOrder } from '../../test/support/an-order.ts';
+import { anOpenOrder, anOrder, USDC } from '../../test/support/an-order.ts';
 import { createOrderClient } from './order-client.ts';
 
 const asking = (answer: () => Response) => {
@@ -25,6 +25,35 @@ test('sends the order id and signature of the link', async () => {
     'https://api.example/v1/order/getOrderStatus?orderId=a%3Ab&sign=f00',
   ]);
   expect(client.eventsUrl).toBe('https://api.example/v1/order/events?orderId=a%3Ab&sign=f00');
+});
+
+test('sends a choice, and reports when the order rejects it', async () => {
+  const requests: Request[] = [];
+  let answer = json(200, anOpenOrder({ address: '0x1' }));
+  const client = createOrderClient(
+    { apiBase: 'https://api.example', orderId: 'a', sign: 'f' },
+    async (...asked) => {
+      requests.push(new Request(...asked));
+      return answer;
+    },
+  );
+  expect(await client.choose(USDC)).toMatchObject({ outcome: 'ANSWERED', data: { address: '0x1' } });
+  const { method, url, headers } = requests[0]!;
+  expect([method, url, headers.get('content-type')]).toEqual([
+    'POST',
+    'https://api.example/v1/order/choose?orderId=a&sign=f',
+    'application/json',
+  ]);
+  expect(await requests[0]!.json()).toEqual({ chain: 'ETH_SEPOLIA', symbol: 'USDC' });
+  for (const [status, outcome] of [
+    [409, 'REJECTED'],
+    [400, 'REJECTED'],
+    [429, 'SLOW_DOWN'],
+    [503, 'UNREACHABLE'],
+  ] as const) {
+    answer = json(status, null);
+    expect(await client.choose(USDC)).toMatchObject({ outcome });
+  }
 });
 
 test.each([

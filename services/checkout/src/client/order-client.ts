@@ -14,8 +14,12 @@ export interface StatusRead {
   readonly unmatched?: readonly { readonly txid: string }[];
 }
 
+/** REJECTED: the order is closed, or does not offer the coin. */
+export type ChoiceResult = ApiResult<CheckoutOrder> | { readonly outcome: 'REJECTED' };
+
 export interface OrderClient {
   pay(): Promise<ApiResult<CheckoutOrder>>;
+  choose(coin: Pick<CheckoutOrder, 'chain' | 'symbol'>): Promise<ChoiceResult>;
   status(): Promise<ApiResult<StatusRead>>;
   readonly eventsUrl: string;
 }
@@ -31,9 +35,13 @@ export function createOrderClient(
   const query = new URLSearchParams({ orderId: link.orderId, sign: link.sign }).toString();
   const urlOf = (endpoint: string) => `${link.apiBase}/v1/order/${endpoint}?${query}`;
 
-  async function ask<Data>(endpoint: string): Promise<ApiResult<Data>> {
+  async function ask<Data>(
+    endpoint: string,
+    sent: RequestInit = {},
+  ): Promise<ApiResult<Data> | { readonly outcome: 'REJECTED' }> {
     try {
       const response = await fetchIt(urlOf(endpoint), {
+        ...sent,
         cache: 'no-store',
         signal: AbortSignal.timeout(TIMEOUT_MS),
       });
@@ -43,14 +51,25 @@ export function createOrderClient(
       if (code === response.status && (code === 401 || code === 404)) {
         return { outcome: 'REFUSED', httpStatus: code };
       }
+      if (code === response.status && (code === 400 || code === 409)) return { outcome: 'REJECTED' };
       return code === 200 && data !== null ? { outcome: 'ANSWERED', data } : { outcome: 'UNREACHABLE' };
     } catch {
       return { outcome: 'UNREACHABLE' };
     }
   }
+  async function read<Data>(endpoint: string): Promise<ApiResult<Data>> {
+    const asked = await ask<Data>(endpoint);
+    return asked.outcome === 'REJECTED' ? { outcome: 'UNREACHABLE' } : asked;
+  }
   return {
-    pay: () => ask('pay'),
-    status: () => ask('getOrderStatus'),
+    pay: () => read('pay'),
+    choose: ({ chain, symbol }) =>
+      ask('choose', {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify({ chain, symbol }),
+      }),
+    status: () => read('getOrderStatus'),
     eventsUrl: urlOf('events'),
   };
 }

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { NO_CHOICE } from '../view/page-context.ts';
 import { describePageContext, type Known } from './page-context.ts';
 
 const described = (known: Partial<Known>) => {
@@ -11,6 +12,7 @@ const described = (known: Partial<Known>) => {
     asking: null,
     notice: null,
     held: undefined,
+    choice: NO_CHOICE,
     opened: new Set<never>(),
     pageUrl: 'https://pay.example.com/checkout',
     host: 'pay.example.com',

@@ -1,5 +1,5 @@
 import type { Fold } from '../view/folds.ts';
-import type { HeldView, PageContext, WalletNotice, WalletView } from '../view/page-context.ts';
+import type { ChoiceView, HeldView, PageContext, WalletNotice, WalletView } from '../view/page-context.ts';
 import type { HeldPayment } from './sent-payments.ts';
 
 export interface Known {
@@ -13,6 +13,7 @@ export interface Known {
   readonly asking: string | null;
   readonly notice: WalletNotice | null;
   readonly held: HeldPayment | undefined;
+  readonly choice: ChoiceView;
   readonly pageUrl: string;
   readonly opened: ReadonlySet<Fold>;
   readonly host: string;

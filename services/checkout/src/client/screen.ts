@@ -1,6 +1,7 @@
 import type { Say } from '../texts/create-say.ts';
 import {
   dueAmount,
+  isChosen,
   isOpen,
   urgencyOf,
   type CheckoutOrder,
@@ -10,13 +11,22 @@ import { foldsIn, type Fold } from '../view/folds.ts';
 import { formatCountdown } from '../view/format-countdown.ts';
 import { markup, type Html } from '../view/html.ts';
 import { brandOf, renderBrand, renderNoticeMain, titleOf, type PageData } from '../view/render-document.ts';
+import { coinKey } from '../view/render-choice.ts';
 import { renderOrder } from '../view/render-order.ts';
 import { ringShare } from '../view/render-payment.ts';
 import { accentValues, isColour } from '../view/theme.ts';
-import { stateShown, type PageContext, type WalletNotice } from '../view/page-context.ts';
+import {
+  NO_CHOICE,
+  stateShown,
+  type ChoiceView,
+  type PageContext,
+  type WalletNotice,
+} from '../view/page-context.ts';
 import { askWallet } from './ask-wallet.ts';
 import { describePageContext } from './page-context.ts';
+import type { LastCoin } from './last-coin.ts';
 import { morph } from './morph.ts';
+import type { ChoiceResult } from './order-client.ts';
 import type { HeldPayment, SentPayments } from './sent-payments.ts';
 import { watchPayment } from './watch-payment.ts';
 import type { PayingWallet } from './wallets/wallet.ts';
@@ -26,19 +36,26 @@ export interface ScreenDeps {
   readonly say: Say;
   readonly data: Pick<PageData, 'apiBase' | 'brand'>;
   readonly sent: SentPayments;
+  readonly lastCoin: LastCoin;
   readonly nowMs: () => number;
   readonly timeZone: string;
   readonly refresh: () => Promise<CheckoutOrder | undefined>;
+  readonly choose: (coin: Coin) => Promise<ChoiceResult['outcome']>;
 }
+
+type Coin = Pick<CheckoutOrder, 'chain' | 'symbol'>;
 
 export interface Screen {
   showOrder(order: CheckoutOrder): void;
   showReachable(reachable: boolean): void;
   /** Time has jumped: the page asks for no payment until the next order is shown. */
   doubt(): void;
-  showWallets(wallets: readonly PayingWallet[]): void;
+  /** Wallets that can pay on the chain. */
+  showWallets(chain: CheckoutOrder['chain'], wallets: readonly PayingWallet[]): void;
   showNotice(title: string, text: string, orderId: string | null): void;
   tick(): void;
+  /** `key`: a `coinKey` of the order. Resolves to true once the page shows how to pay in that coin. */
+  choose(key: string): Promise<boolean>;
   payWith(walletId: string): Promise<void>;
   /** The payer confirmed that the wallet did not send: a wallet may be asked again. */
   allowAgain(): void;
@@ -52,7 +69,8 @@ interface State {
   receivedAtMs: number;
   offline: boolean;
   doubtful: boolean;
-  wallets: readonly PayingWallet[];
+  wallets: ReadonlyMap<CheckoutOrder['chain'], readonly PayingWallet[]>;
+  choice: ChoiceView;
   /** The id of the wallet that is being asked. */
   asking: string | null;
   notice: WalletNotice | null;
@@ -67,7 +85,8 @@ export function createScreen(deps: ScreenDeps, first: CheckoutOrder | null): Scr
     receivedAtMs: deps.nowMs(),
     offline: false,
     doubtful: false,
-    wallets: [],
+    wallets: new Map(),
+    choice: { ...NO_CHOICE, before: deps.lastCoin.get() },
     asking: null,
     notice: null,
     shownState: undefined,
@@ -78,14 +97,14 @@ export function createScreen(deps: ScreenDeps, first: CheckoutOrder | null): Scr
   const change = (changes: Partial<State>): void => changeState(deps, state, changes);
   return {
     showOrder(order) {
-      const isOther = state.order !== null && dueAmount(state.order).text !== dueAmount(order).text;
+      const isOther = state.order !== null && asksFor(state.order) !== asksFor(order);
       if (!isOpen(order)) deps.sent.forget();
       const read = { order, receivedAtMs: deps.nowMs(), doubtful: false };
       change({ ...read, ...(isOther && state.asking === null ? { notice: null } : {}) });
     },
     showReachable: (reachable) => change({ offline: !reachable }),
     doubt: () => change({ doubtful: true }),
-    showWallets: (wallets) => change({ wallets }),
+    showWallets: (chain, wallets) => change({ wallets: new Map(state.wallets).set(chain, wallets) }),
     showNotice(title, text, orderId) {
       state.order = null;
       const notice = { title, text, orderId, seal: 'close', links: [] } as const;
@@ -99,6 +118,7 @@ export function createScreen(deps: ScreenDeps, first: CheckoutOrder | null): Scr
       const { nowSeconds } = around;
       showTime(document, Math.max(0, state.order.expiredTime - nowSeconds));
     },
+    choose: (key) => choose(deps, state, key),
     payWith: (walletId) => payWith(deps, state, walletId),
     allowAgain() {
       if (state.order === null || surroundingsOf(deps, state, state.order).held === null) return;
@@ -110,7 +130,7 @@ export function createScreen(deps: ScreenDeps, first: CheckoutOrder | null): Scr
     watchPayment: async () =>
       watchPayment({
         held: () => (state.order === null ? undefined : heldOf(deps, state, state.order)),
-        wallets: () => state.wallets,
+        wallets: () => [...state.wallets.values()].flat(),
         onReverted(transaction) {
           deps.sent.reverted(transaction);
           show(deps, state);
@@ -124,16 +144,43 @@ function changeState(deps: ScreenDeps, state: State, changes: Partial<State>): v
   show(deps, state);
 }
 
+function asksFor(order: CheckoutOrder): string {
+  return `${coinKey(order)} ${dueAmount(order).text}`;
+}
+
+function walletsFor({ wallets }: State, order: CheckoutOrder): readonly PayingWallet[] {
+  return isChosen(order) ? (wallets.get(order.chain) ?? []) : [];
+}
+
+async function choose(deps: ScreenDeps, state: State, key: string): Promise<boolean> {
+  const coin = state.order?.options?.find((option) => coinKey(option) === key);
+  if (coin === undefined || state.choice.asked !== null) return false;
+  const { before } = state.choice;
+  changeState(deps, state, { choice: { before, asked: key, notice: null } });
+  const outcome = await deps.choose(coin);
+  if (outcome === 'ANSWERED') deps.lastCoin.set(key);
+  // The order is closed: the page shows why.
+  const order = outcome === 'REJECTED' ? await deps.refresh() : undefined;
+  const isDone = outcome === 'ANSWERED' || order !== undefined;
+  const notice = isDone ? null : outcome === 'SLOW_DOWN' ? 'tooManyRequestsHint' : 'notAvailableHint';
+  const opened = isDone ? new Set([...state.opened].filter((fold) => fold !== 'choose')) : state.opened;
+  changeState(deps, state, { choice: { before, asked: null, notice }, opened });
+  return isDone;
+}
+
 async function payWith(deps: ScreenDeps, state: State, walletId: string): Promise<void> {
-  const wallet = state.wallets.find(({ id }) => id === walletId);
-  if (wallet === undefined || state.order === null) return;
+  const { order } = state;
+  if (order === null) return;
+  const wallet = walletsFor(state, order).find(({ id }) => id === walletId);
+  if (wallet === undefined) return;
   // Another tab may have started a payment that this page does not show yet.
-  if (surroundingsOf(deps, state, state.order).walletBusy) return show(deps, state);
+  if (surroundingsOf(deps, state, order).walletBusy) return show(deps, state);
   changeState(deps, state, { asking: walletId, notice: { text: 'walletAsked', wallet: wallet.name } });
   const { sent, refresh } = deps;
-  const nowSeconds = (order: CheckoutOrder) => serverSeconds(deps, state, order);
+  const nowSeconds = (read: CheckoutOrder) => serverSeconds(deps, state, read);
+  const coin = coinKey(order);
   const paysAnyway = () => state.opened.has('anyway');
-  const notice = await askWallet({ sent, refresh, nowSeconds, paysAnyway }, wallet);
+  const notice = await askWallet({ sent, coin, refresh, nowSeconds, paysAnyway }, wallet);
   changeState(deps, state, { asking: null, notice });
 }
 
@@ -155,13 +202,14 @@ function heldOf(deps: ScreenDeps, state: State, order: CheckoutOrder): HeldPayme
 }
 
 function surroundingsOf(deps: ScreenDeps, state: State, order: CheckoutOrder): PageContext {
-  const { asking, notice, offline, doubtful, wallets, opened } = state;
+  const { asking, notice, offline, doubtful, opened, choice } = state;
+  const wallets = walletsFor(state, order);
   const nowSeconds = serverSeconds(deps, state, order);
   const held = heldOf(deps, state, order);
   const { href: pageUrl, host } = deps.document.location;
   const { name: shopName } = deps.data.brand;
   const { timeZone } = deps;
-  const known = { nowSeconds, timeZone, asking, notice, offline, doubtful, wallets, opened, held };
+  const known = { nowSeconds, timeZone, asking, notice, offline, doubtful, wallets, opened, held, choice };
   return describePageContext({ ...known, pageUrl, host, shopName });
 }
 

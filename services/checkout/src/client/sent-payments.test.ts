@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { aStorage } from '../../test/support/a-storage.ts';
-import { anOrder } from '../../test/support/an-order.ts';
+import { anOpenOrder, anOrder } from '../../test/support/an-order.ts';
 import { createSentPayments } from './sent-payments.ts';
 
 const NOW = 1_800_000_000;
@@ -76,6 +76,19 @@ test('reads a payment that an earlier version of the page stored', () => {
   expect(held).toEqual({ ...HELD, walletId: '', state: 'SENT', overdue: true });
 });
 
+test('holds a payment after another coin was chosen, until its part of the order arrived', () => {
+  const storage = aStorage();
+  const order = anOpenOrder({ address: '0x1', status: 'PENDING', receivedAmount: '27.10' });
+  createSentPayments('a', storage, () => 0).begin({ ...order, address: '0x1' }, METAMASK);
+  const held = (fields: Parameters<typeof anOpenOrder>[0]) =>
+    createSentPayments('a', storage, () => 0).find(anOpenOrder({ status: 'PENDING', ...fields }), NOW);
+  const onTron = { address: 'T1', chain: 'TRON_TEST', amount: '1084.20' } as const;
+  expect(held({ ...onTron, receivedAmount: '542.00' })).toEqual(UNSURE);
+  expect(held({ ...onTron, receivedAmount: '1084.20' })).toBeUndefined();
+  // An order of another shop has the same id but another end.
+  expect(held({ ...onTron, expiredTime: 1_800_001_801, receivedAmount: '542.00' })).toBeUndefined();
+});
+
 test('works when storage is forbidden', () => {
   const forbid = () => {
     throw new Error('forbidden');
@@ -90,9 +103,11 @@ test('works when storage is forbidden', () => {
   }
 });
 
-test.each(['{', 'null', '{"due":"250.00","wallet":"MetaMask","atMs":1}'])(
-  'ignores the stored text %s',
-  (text) => {
-    expect(createSentPayments('a', aStorage(text), () => 0).find(anOrder(), NOW)).toBeUndefined();
-  },
-);
+test.each([
+  '{',
+  'null',
+  '{"wallet":"MetaMask","receivedThen":"1","amount":"much"}',
+  '{"due":"250.00","wallet":"MetaMask","atMs":1}',
+])('ignores the stored text %s', (text) => {
+  expect(createSentPayments('a', aStorage(text), () => 0).find(anOrder(), NOW)).toBeUndefined();
+});

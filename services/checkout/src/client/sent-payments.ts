@@ -1,4 +1,10 @@
-import { dueAmount, receivedBaseUnits, type CheckoutOrder } from '../view/checkout-order.ts';
+import {
+  dueAmount,
+  fullBaseUnits,
+  receivedBaseUnits,
+  type CheckoutOrder,
+  type PayableOrder,
+} from '../view/checkout-order.ts';
 
 /** UNSURE: the wallet failed or was not answered yet. REVERTED: the wallet's node shows it as failed in a block. */
 export type HeldState = 'UNSURE' | 'SENT' | 'REVERTED';
@@ -20,7 +26,7 @@ export interface AskedPayment {
 /** Remembers payments across tabs and reloads, so that no customer pays twice. */
 export interface SentPayments {
   /** Call it before the wallet is asked. Until the outcome is known, the payment may have been sent. */
-  begin(order: CheckoutOrder, wallet: { readonly id: string; readonly name: string }): AskedPayment;
+  begin(order: PayableOrder, wallet: { readonly id: string; readonly name: string }): AskedPayment;
   /** May be pending, until its amount arrived or the order's time is over. */
   find(order: CheckoutOrder, nowSeconds: number): HeldPayment | undefined;
   reverted(transaction: string): void;
@@ -33,6 +39,9 @@ interface Kept extends Omit<HeldPayment, 'overdue'> {
   readonly address: string;
   /** Base units that the order has received once the payment arrives. */
   readonly receivedThen: string;
+  /** Base units of the whole order in the coin that was asked for. Absent in payments of an older page. */
+  readonly amount?: string;
+  readonly expiredTime?: number;
 }
 
 /** Longer than a block and its notification take on every chain, except under congestion. */
@@ -55,6 +64,8 @@ export function createSentPayments(
         askedAtMs: nowMs(),
         address: order.address,
         receivedThen: String(receivedBaseUnits(order) + dueAmount(order).baseUnits),
+        amount: String(fullBaseUnits(order)),
+        expiredTime: order.expiredTime,
       };
       kept.set(payment);
       return {
@@ -67,9 +78,9 @@ export function createSentPayments(
     },
     find(order, nowSeconds) {
       const payment = kept.get();
-      if (payment === undefined || payment.address !== order.address) return undefined;
+      if (payment === undefined || !isOf(payment, order)) return undefined;
       if (nowSeconds >= order.expiredTime) return undefined;
-      if (receivedBaseUnits(order) >= BigInt(payment.receivedThen)) return undefined;
+      if (hasArrived(payment, order)) return undefined;
       const { wallet, walletId, state, transaction, askedAtMs } = payment;
       return { wallet, walletId, state, transaction, overdue: nowMs() - askedAtMs >= OVERDUE_AFTER_MS };
     },
@@ -79,6 +90,17 @@ export function createSentPayments(
     },
     forget: kept.remove,
   };
+}
+
+/** Orders of two shops may have the same id. An order with options has several addresses, but one end. */
+function isOf({ address, expiredTime }: Kept, order: CheckoutOrder): boolean {
+  return address === order.address || (order.options !== undefined && expiredTime === order.expiredTime);
+}
+
+/** As parts of the whole order, since another coin may have been chosen after the wallet was asked. */
+function hasArrived({ receivedThen, amount }: Kept, order: CheckoutOrder): boolean {
+  const full = fullBaseUnits(order);
+  return receivedBaseUnits(order) * BigInt(amount ?? full) >= BigInt(receivedThen) * full;
 }
 
 function keepOne(key: string, storage: Pick<Storage, 'getItem' | 'setItem' | 'removeItem'> | undefined) {
@@ -116,7 +138,8 @@ function keepOne(key: string, storage: Pick<Storage, 'getItem' | 'setItem' | 're
 function read(text: string | null): Kept | undefined {
   if (text === null) return undefined;
   const payment = JSON.parse(text) as Partial<Kept> | null;
-  return typeof payment?.wallet === 'string' && /^\d+$/.test(String(payment.receivedThen))
+  const amounts = [payment?.receivedThen, payment?.amount ?? '0'];
+  return typeof payment?.wallet === 'string' && amounts.every((amount) => /^\d+$/.test(String(amount)))
     ? ({ walletId: '', transaction: null, askedAtMs: 0, ...payment } as Kept)
     : undefined;
 }

@@ -103,6 +103,19 @@ export const ar: Texts = {
   walletNotReady: 'لم يستجب {wallet}. لم يُرسَل شيء. يُرجى فتحه وإلغاء قفله ثم المحاولة مجددًا.',
   walletUnable: 'لا يستطيع {wallet} إرسال هذا من هنا. يُرجى الدفع إلى العنوان.',
 
+  choose: 'Choose how to pay',
+  chooseHint: 'The price stays the same. Fee and time depend on the network.',
+  chooseWarning:
+    'Send only the coin that you choose, on the network that you choose: anything else may be lost.',
+  chooseAgain: 'Choose another way to pay',
+  chooseEarlier: 'What you have sent to an address shown before still counts.',
+  chosenBefore: 'Chosen last time',
+  feeLow: 'Low network fee',
+  feeMedium: 'Medium network fee',
+  feeHigh: 'High network fee',
+  aboutSeconds: 'About {count} s',
+  aboutMinutes: 'About {count} min',
+
   order: 'الطلب',
   paidAt: 'التاريخ والوقت',
   price: 'السعر',

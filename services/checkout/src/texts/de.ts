@@ -120,6 +120,19 @@ export const de: Texts = {
     '{wallet} hat nicht geantwortet. Es wurde nichts gesendet. Bitte öffnen und entsperren Sie die Wallet und versuchen Sie es noch einmal.',
   walletUnable: '{wallet} kann das von hier aus nicht senden. Bitte bezahlen Sie an die Adresse.',
 
+  choose: 'Zahlungsweise wählen',
+  chooseHint: 'Der Preis bleibt gleich. Gebühr und Dauer hängen vom Netzwerk ab.',
+  chooseWarning:
+    'Senden Sie nur die Währung, die Sie wählen, über das Netzwerk, das Sie wählen: Alles andere kann verloren gehen.',
+  chooseAgain: 'Andere Zahlungsweise wählen',
+  chooseEarlier: 'Was Sie an eine zuvor gezeigte Adresse gesendet haben, zählt weiterhin.',
+  chosenBefore: 'Zuletzt gewählt',
+  feeLow: 'Niedrige Netzwerkgebühr',
+  feeMedium: 'Mittlere Netzwerkgebühr',
+  feeHigh: 'Hohe Netzwerkgebühr',
+  aboutSeconds: 'Etwa {count} Sek.',
+  aboutMinutes: 'Etwa {count} Min.',
+
   order: 'Bestellung',
   paidAt: 'Datum und Uhrzeit',
   price: 'Preis',

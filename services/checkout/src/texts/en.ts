@@ -108,6 +108,19 @@ export const en = {
   walletNotReady: '{wallet} did not answer. Nothing was sent. Please open and unlock it, then try again.',
   walletUnable: '{wallet} cannot send this from here. Please pay to the address.',
 
+  choose: 'Choose how to pay',
+  chooseHint: 'The price stays the same. Fee and time depend on the network.',
+  chooseWarning:
+    'Send only the coin that you choose, on the network that you choose: anything else may be lost.',
+  chooseAgain: 'Choose another way to pay',
+  chooseEarlier: 'What you have sent to an address shown before still counts.',
+  chosenBefore: 'Chosen last time',
+  feeLow: 'Low network fee',
+  feeMedium: 'Medium network fee',
+  feeHigh: 'High network fee',
+  aboutSeconds: 'About {count} s',
+  aboutMinutes: 'About {count} min',
+
   order: 'Order',
   paidAt: 'Date and time',
   price: 'Price',

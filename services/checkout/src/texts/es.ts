@@ -112,6 +112,19 @@ export const es: Texts = {
     '{wallet} no ha respondido. No se ha enviado nada. Ábrelo, desbloquéalo e inténtalo de nuevo.',
   walletUnable: '{wallet} no puede enviar esto desde aquí. Paga a la dirección.',
 
+  choose: 'Elige cómo pagar',
+  chooseHint: 'El precio es el mismo. La comisión y el tiempo dependen de la red.',
+  chooseWarning:
+    'Envía solo la moneda que elijas, por la red que elijas: cualquier otra cosa puede perderse.',
+  chooseAgain: 'Elegir otra forma de pago',
+  chooseEarlier: 'Lo que has enviado a una dirección mostrada antes sigue contando.',
+  chosenBefore: 'Elegido la última vez',
+  feeLow: 'Comisión de red baja',
+  feeMedium: 'Comisión de red media',
+  feeHigh: 'Comisión de red alta',
+  aboutSeconds: 'Unos {count} s',
+  aboutMinutes: 'Unos {count} min',
+
   order: 'Pedido',
   paidAt: 'Fecha y hora',
   price: 'Precio',

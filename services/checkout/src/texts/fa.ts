@@ -108,6 +108,19 @@ export const fa: Texts = {
     '{wallet} پاسخ نداد. چیزی فرستاده نشد. لطفاً آن را باز کنید، قفلش را بگشایید و دوباره تلاش کنید.',
   walletUnable: '{wallet} نمی‌تواند این را از اینجا بفرستد. لطفاً به نشانی پرداخت کنید.',
 
+  choose: 'Choose how to pay',
+  chooseHint: 'The price stays the same. Fee and time depend on the network.',
+  chooseWarning:
+    'Send only the coin that you choose, on the network that you choose: anything else may be lost.',
+  chooseAgain: 'Choose another way to pay',
+  chooseEarlier: 'What you have sent to an address shown before still counts.',
+  chosenBefore: 'Chosen last time',
+  feeLow: 'Low network fee',
+  feeMedium: 'Medium network fee',
+  feeHigh: 'High network fee',
+  aboutSeconds: 'About {count} s',
+  aboutMinutes: 'About {count} min',
+
   order: 'سفارش',
   paidAt: 'تاریخ و ساعت',
   price: 'قیمت',

@@ -114,6 +114,19 @@ export const fr: Texts = {
   walletNotReady: '{wallet} n’a pas répondu. Rien n’a été envoyé. Ouvrez-le, déverrouillez-le et réessayez.',
   walletUnable: '{wallet} ne peut pas l’envoyer d’ici. Veuillez payer à l’adresse.',
 
+  choose: 'Choisir comment payer',
+  chooseHint: 'Le prix reste le même. Les frais et la durée dépendent du réseau.',
+  chooseWarning:
+    'Envoyez uniquement la monnaie que vous choisissez, sur le réseau que vous choisissez : tout autre envoi peut être perdu.',
+  chooseAgain: 'Choisir un autre mode de paiement',
+  chooseEarlier: 'Ce que vous avez envoyé à une adresse affichée auparavant compte toujours.',
+  chosenBefore: 'Dernier choix',
+  feeLow: 'Frais de réseau faibles',
+  feeMedium: 'Frais de réseau moyens',
+  feeHigh: 'Frais de réseau élevés',
+  aboutSeconds: 'Environ {count} s',
+  aboutMinutes: 'Environ {count} min',
+
   order: 'Commande',
   paidAt: 'Date et heure',
   price: 'Prix',

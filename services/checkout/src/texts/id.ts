@@ -110,6 +110,18 @@ export const id: Texts = {
   walletNotReady: '{wallet} tidak menjawab. Tidak ada yang dikirim. Buka dan buka kuncinya, lalu coba lagi.',
   walletUnable: '{wallet} tidak dapat mengirim ini dari sini. Silakan bayar ke alamatnya.',
 
+  choose: 'Pilih cara membayar',
+  chooseHint: 'Harganya tetap sama. Biaya dan waktu bergantung pada jaringan.',
+  chooseWarning: 'Kirim hanya koin yang Anda pilih, lewat jaringan yang Anda pilih: yang lain dapat hilang.',
+  chooseAgain: 'Pilih cara bayar lain',
+  chooseEarlier: 'Yang telah Anda kirim ke alamat yang ditampilkan sebelumnya tetap dihitung.',
+  chosenBefore: 'Dipilih terakhir kali',
+  feeLow: 'Biaya jaringan rendah',
+  feeMedium: 'Biaya jaringan sedang',
+  feeHigh: 'Biaya jaringan tinggi',
+  aboutSeconds: 'Sekitar {count} dtk',
+  aboutMinutes: 'Sekitar {count} mnt',
+
   order: 'Pesanan',
   paidAt: 'Tanggal dan waktu',
   price: 'Harga',

@@ -109,6 +109,19 @@ export const pt: Texts = {
   walletNotReady: '{wallet} não respondeu. Nada foi enviado. Abra e desbloqueie a carteira e tente de novo.',
   walletUnable: '{wallet} não consegue enviar isto daqui. Pague para o endereço.',
 
+  choose: 'Escolha como pagar',
+  chooseHint: 'O preço é o mesmo. A taxa e o tempo dependem da rede.',
+  chooseWarning:
+    'Envie somente a moeda que escolher, pela rede que escolher: qualquer outra coisa pode se perder.',
+  chooseAgain: 'Escolher outra forma de pagar',
+  chooseEarlier: 'O que você enviou para um endereço mostrado antes continua valendo.',
+  chosenBefore: 'Escolhido da última vez',
+  feeLow: 'Taxa de rede baixa',
+  feeMedium: 'Taxa de rede média',
+  feeHigh: 'Taxa de rede alta',
+  aboutSeconds: 'Cerca de {count} s',
+  aboutMinutes: 'Cerca de {count} min',
+
   order: 'Pedido',
   paidAt: 'Data e hora',
   price: 'Preço',

@@ -109,6 +109,19 @@ export const ru: Texts = {
     '{wallet} не отвечает. Ничего не отправлено. Откройте и разблокируйте его и попробуйте снова.',
   walletUnable: '{wallet} не может отправить это отсюда. Заплатите на адрес.',
 
+  choose: 'Choose how to pay',
+  chooseHint: 'The price stays the same. Fee and time depend on the network.',
+  chooseWarning:
+    'Send only the coin that you choose, on the network that you choose: anything else may be lost.',
+  chooseAgain: 'Choose another way to pay',
+  chooseEarlier: 'What you have sent to an address shown before still counts.',
+  chosenBefore: 'Chosen last time',
+  feeLow: 'Low network fee',
+  feeMedium: 'Medium network fee',
+  feeHigh: 'High network fee',
+  aboutSeconds: 'About {count} s',
+  aboutMinutes: 'About {count} min',
+
   order: 'Заказ',
   paidAt: 'Дата и время',
   price: 'Цена',

@@ -110,6 +110,18 @@ export const tr: Texts = {
     '{wallet} yanıt vermedi. Hiçbir şey gönderilmedi. Lütfen açıp kilidini kaldırın ve yeniden deneyin.',
   walletUnable: '{wallet} bunu buradan gönderemiyor. Lütfen adrese ödeyin.',
 
+  choose: 'Nasıl ödeyeceğinizi seçin',
+  chooseHint: 'Fiyat aynı kalır. Ücret ve süre ağa bağlıdır.',
+  chooseWarning: 'Yalnızca seçtiğiniz coini, seçtiğiniz ağ üzerinden gönderin: başka her şey kaybolabilir.',
+  chooseAgain: 'Başka bir ödeme yolu seç',
+  chooseEarlier: 'Daha önce gösterilen bir adrese gönderdiğiniz tutar hâlâ sayılır.',
+  chosenBefore: 'Geçen sefer seçilen',
+  feeLow: 'Düşük ağ ücreti',
+  feeMedium: 'Orta ağ ücreti',
+  feeHigh: 'Yüksek ağ ücreti',
+  aboutSeconds: 'Yaklaşık {count} sn',
+  aboutMinutes: 'Yaklaşık {count} dk',
+
   order: 'Sipariş',
   paidAt: 'Tarih ve saat',
   price: 'Fiyat',

@@ -107,6 +107,18 @@ export const vi: Texts = {
   walletNotReady: '{wallet} không trả lời. Chưa gửi gì. Vui lòng mở và mở khóa ví rồi thử lại.',
   walletUnable: '{wallet} không thể gửi từ đây. Vui lòng thanh toán đến địa chỉ.',
 
+  choose: 'Chọn cách thanh toán',
+  chooseHint: 'Giá không thay đổi. Phí và thời gian tùy theo mạng.',
+  chooseWarning: 'Chỉ gửi đồng tiền bạn chọn, qua mạng bạn chọn: mọi thứ khác có thể bị mất.',
+  chooseAgain: 'Chọn cách thanh toán khác',
+  chooseEarlier: 'Khoản bạn đã gửi đến địa chỉ hiển thị trước đó vẫn được tính.',
+  chosenBefore: 'Đã chọn lần trước',
+  feeLow: 'Phí mạng thấp',
+  feeMedium: 'Phí mạng trung bình',
+  feeHigh: 'Phí mạng cao',
+  aboutSeconds: 'Khoảng {count} giây',
+  aboutMinutes: 'Khoảng {count} phút',
+
   order: 'Đơn hàng',
   paidAt: 'Ngày và giờ',
   price: 'Giá',

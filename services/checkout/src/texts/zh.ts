@@ -103,6 +103,19 @@ export const zh: Texts = {
   walletNotReady: '{wallet} 没有响应，没有发送任何款项。请打开并解锁后重试。',
   walletUnable: '{wallet} 无法从这里发送。请直接向地址付款。',
 
+  choose: 'Choose how to pay',
+  chooseHint: 'The price stays the same. Fee and time depend on the network.',
+  chooseWarning:
+    'Send only the coin that you choose, on the network that you choose: anything else may be lost.',
+  chooseAgain: 'Choose another way to pay',
+  chooseEarlier: 'What you have sent to an address shown before still counts.',
+  chosenBefore: 'Chosen last time',
+  feeLow: 'Low network fee',
+  feeMedium: 'Medium network fee',
+  feeHigh: 'High network fee',
+  aboutSeconds: 'About {count} s',
+  aboutMinutes: 'About {count} min',
+
   order: '订单',
   paidAt: '日期和时间',
   price: '价格',

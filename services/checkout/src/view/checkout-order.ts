@@ -20,14 +20,22 @@ type AddedLater =
   | 'transactionTime';
 
 /** The response of GET pay. A gateway older than an exported page omits the members that were added later. */
-export type CheckoutOrder = Omit<PayinOrderAnswer, AddedLater | 'address'> &
+export type CheckoutOrder = Omit<PayinOrderAnswer, AddedLater> &
   Partial<Pick<PayinOrderAnswer, Exclude<AddedLater, 'unmatched'>>> & {
-    readonly address: string;
     readonly unmatched?: readonly UnmatchedPayment[];
   };
 
+/** An order whose coin is chosen, by the shop or by the customer. */
+export type PayableOrder = CheckoutOrder & { readonly address: string };
+
+export function isChosen(order: CheckoutOrder): order is PayableOrder {
+  return order.address !== null;
+}
+
 /** Each state has its own heading and advice. */
 export type CheckoutState =
+  /** The customer chooses the coin, for the first time or another one. */
+  | 'choose'
   | 'waiting'
   | 'partial'
   /** It was payable at the last read and is being read again: see `stateShown`. */
@@ -63,6 +71,7 @@ export function stateOf(order: CheckoutOrder, nowSeconds: number): OrderState {
     case 'PENDING':
       if (nowSeconds >= order.expiredTime) return 'timeOver';
       if (order.reason === COLLECTION_REASONS.reorganised) return 'reorganised';
+      if (!isChosen(order)) return 'choose';
       return order.status === 'INIT' ? 'waiting' : 'partial';
     case 'PENDING_CONFIRMATION':
       return 'confirming';
@@ -78,6 +87,11 @@ export function stateOf(order: CheckoutOrder, nowSeconds: number): OrderState {
 
 export function isPayable(state: CheckoutState): boolean {
   return state === 'waiting' || state === 'partial';
+}
+
+/** A part was paid, and the rest is awaited. */
+export function isPartlyPaid({ status }: CheckoutOrder, state: CheckoutState): boolean {
+  return state === 'partial' || (state === 'choose' && status === 'PENDING');
 }
 
 /** Money arrived that does not count. */
@@ -132,6 +146,10 @@ export function dueAmount(order: CheckoutOrder): DueAmount {
   if (missing <= 0n || missing === asked) return { text: order.amount, baseUnits: asked };
   const shown = Math.min(decimalsShown(order.amount), decimalsShown(order.receivedAmount));
   return { text: formatAmount(missing, order.decimals, shown), baseUnits: missing };
+}
+
+export function fullBaseUnits(order: CheckoutOrder): bigint {
+  return baseUnitsOf(order.amount, order.decimals);
 }
 
 export function receivedBaseUnits(order: CheckoutOrder): bigint {

@@ -1,4 +1,6 @@
 import { familyOf, type Chain } from '@opentill/domain/chains';
+import { chainNameOf } from './chain-names.ts';
+import type { CheckoutOrder } from './checkout-order.ts';
 import { markup, type Html } from './html.ts';
 
 /** A colour and white shapes in a square of 24 units. */
@@ -45,20 +47,40 @@ function glyphOf(chain: Chain): Glyph {
   return { EVM: ETHER, TRON, SUI }[familyOf(chain)];
 }
 
-/** Decoration next to a name. */
-export function networkGlyph(chain: Chain): Html {
-  return markup`<svg class="glyph" viewBox="0 0 24 24" aria-hidden="true" focusable="false">${disc(glyphOf(chain))}</svg>`;
+/** Ethereum's glyph on another EVM network would name the wrong network. */
+function hasOwnGlyph(chain: Chain): boolean {
+  return familyOf(chain) !== 'EVM' || chain.startsWith('ETH') || glyphOf(chain) !== ETHER;
+}
+
+/** Decoration next to a name. The name's initial where the network has no glyph. */
+export function networkGlyph(order: Pick<CheckoutOrder, 'chain' | 'chainName'>): Html {
+  return svg(hasOwnGlyph(order.chain) ? disc(glyphOf(order.chain)) : initial(chainNameOf(order)));
+}
+
+/** A coin's glyph with that of its network. */
+export function coinGlyph(coin: Pick<CheckoutOrder, 'chain' | 'chainName' | 'symbol'>): Html {
+  const own = Object.hasOwn(TOKENS, coin.symbol) ? TOKENS[coin.symbol] : undefined;
+  return markup`<span class="marks">${svg(own === undefined ? initial(coin.symbol) : disc(own))}${networkGlyph(coin)}</span>`;
 }
 
 /** The network's glyph for a token without its own. */
 export function tokenGlyph(symbol: string, chain: Chain): Html {
   const own = Object.hasOwn(TOKENS, symbol) ? TOKENS[symbol] : undefined;
-  return markup`<svg class="glyph" viewBox="0 0 24 24" aria-hidden="true" focusable="false">${disc(own ?? glyphOf(chain))}</svg>`;
+  return svg(disc(own ?? glyphOf(chain)));
 }
 
 /** For the middle of a code: `size` units wide, its corner at `at`. */
 export function codeGlyph(chain: Chain, at: number, size: number): Html {
   return markup`<g transform="translate(${at} ${at}) scale(${(size / 24).toFixed(4)})">${disc(glyphOf(chain))}</g>`;
+}
+
+function svg(shapes: Html): Html {
+  return markup`<svg class="glyph" viewBox="0 0 24 24" aria-hidden="true" focusable="false">${shapes}</svg>`;
+}
+
+function initial(name: string): Html {
+  const letter = ([...name][0] ?? '').toUpperCase();
+  return markup`<circle cx="12" cy="12" r="12" fill="#57616c" /><text x="12" y="16.5" fill="#fff" font-size="13" font-weight="700" text-anchor="middle">${letter}</text>`;
 }
 
 function disc({ colour, shapes }: Glyph): Html {

@@ -1,5 +1,6 @@
 import type { TextName } from '../texts/en.ts';
 import {
+  isChosen,
   isPayable,
   isRunningOut,
   stateOf,
@@ -27,6 +28,17 @@ export interface HeldView {
   readonly transaction: string | null;
 }
 
+/** Coins as `coinKey` names them. */
+export interface ChoiceView {
+  /** Chosen for another order of this browser. */
+  readonly before: string | null;
+  /** The server is being asked for it. */
+  readonly asked: string | null;
+  readonly notice: Extract<TextName, 'tooManyRequestsHint' | 'notAvailableHint'> | null;
+}
+
+export const NO_CHOICE: ChoiceView = { before: null, asked: null, notice: null };
+
 /** The server knows only the time. */
 export interface PageContext {
   readonly nowSeconds: number;
@@ -41,6 +53,7 @@ export interface PageContext {
   readonly walletBusy: boolean;
   /** Null while its wallet is still being asked. */
   readonly held: HeldView | null;
+  readonly choice: ChoiceView;
   readonly walletNotice: WalletNotice | null;
   readonly pageUrl: string | null;
   readonly opened: ReadonlySet<Fold>;
@@ -53,13 +66,14 @@ export interface PageContext {
 /** An order that may be outdated, or whose payment is on its way, is not payable. */
 export function stateShown(
   order: CheckoutOrder,
-  { nowSeconds, doubtful, held }: Pick<PageContext, 'nowSeconds' | 'doubtful' | 'held'>,
+  { nowSeconds, doubtful, held, opened }: Pick<PageContext, 'nowSeconds' | 'doubtful' | 'held' | 'opened'>,
 ): CheckoutState {
   const state = stateOf(order, nowSeconds);
-  if (!isPayable(state)) return state;
+  if (!isPayable(state) && state !== 'choose') return state;
   if (doubtful) return 'checking';
   if (held !== null) return held.state;
-  return isRunningOut(order, nowSeconds) ? 'tooLate' : state;
+  if (isRunningOut(order, nowSeconds)) return 'tooLate';
+  return isChosen(order) && order.options !== undefined && opened.has('choose') ? 'choose' : state;
 }
 
 export function defaultPageContext(nowSeconds: number): PageContext {
@@ -72,6 +86,7 @@ export function defaultPageContext(nowSeconds: number): PageContext {
     asking: null,
     walletBusy: false,
     held: null,
+    choice: NO_CHOICE,
     walletNotice: null,
     pageUrl: null,
     opened: new Set(),

@@ -1,4 +1,4 @@
-import { chainIdOf, dueAmount, type CheckoutOrder } from './checkout-order.ts';
+import { chainIdOf, dueAmount, type PayableOrder } from './checkout-order.ts';
 
 /**
  * The exact transfer, as link or QR content. EVM: EIP-681 (https://eips.ethereum.org/EIPS/eip-681),
@@ -8,7 +8,7 @@ import { chainIdOf, dueAmount, type CheckoutOrder } from './checkout-order.ts';
  * Null for TRON and SUI, which use the bare address: TRON has no format that wallets agree on. The Payment Kit's format
  * for Sui (`sui:pay?…`) is experimental, and wallets answer it with a contract call instead of a transfer.
  */
-export function paymentUri(order: CheckoutOrder): string | null {
+export function paymentUri(order: PayableOrder): string | null {
   const chainId = chainIdOf(order);
   if (chainId === null) return null;
   const { baseUnits } = dueAmount(order);

@@ -13,6 +13,12 @@ export function renderAmount(amount: string, { symbol, chain }: CheckoutOrder, s
   return markup`<p class="amount" data-size="${sizeOf(figure)}">${tokenGlyph(symbol, chain)}<bdi dir="ltr">${figure} <span>${symbol}</span></bdi></p>`;
 }
 
+/** A price, which has no glyph. */
+export function renderPriceFigure(price: string, currency: string, say: Say): Html {
+  const figure = say.figure(price);
+  return markup`<p class="amount" data-size="${sizeOf(figure)}"><bdi dir="ltr">${figure} <span>${currency}</span></bdi></p>`;
+}
+
 function sizeOf({ length }: string): 'large' | 'middle' | 'small' {
   if (length <= LARGE_LENGTH) return 'large';
   return length <= MIDDLE_LENGTH ? 'middle' : 'small';

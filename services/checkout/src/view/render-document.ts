@@ -2,6 +2,7 @@ import type { Say } from '../texts/create-say.ts';
 import { LANGUAGE_VALUES, LANGUAGES, type Language } from '../texts/languages.ts';
 import {
   contactUrlOf,
+  isChosen,
   isOpen,
   shopUrlOf,
   type CheckoutOrder,
@@ -64,9 +65,11 @@ export function renderOrderDocument(
     host: hostOf(baseUrl),
     shopName,
   };
-  const title = titleOf(order, stateShown(order, around), say);
+  const state = stateShown(order, around);
+  const title = titleOf(order, state, say);
   const main = renderOrder(order, around, say);
-  const head = markup`${isOpen(order) && markup`<noscript><meta http-equiv="refresh" content="${RELOAD_SECONDS}" /></noscript>`}`;
+  // A reload would take the keyboard's focus out of the list of coins.
+  const head = markup`${isOpen(order) && state !== 'choose' && markup`<noscript><meta http-equiv="refresh" content="${RELOAD_SECONDS}" /></noscript>`}`;
   const brand = brandOf(order, data);
   return renderDocument(frame, { title, head, main, data, query, brand });
 }
@@ -76,7 +79,10 @@ function hostOf(baseUrl: string | null): string | null {
 }
 
 export function titleOf(order: CheckoutOrder, state: CheckoutState, say: Say): string {
-  return `${say.money(order.amount, order.symbol)} · ${headingOf(order, state, say)}`;
+  const { price, currency } = order;
+  const isPriced = !isChosen(order) && price !== undefined && currency !== undefined;
+  const amount = isPriced ? say.money(price, currency) : say.money(order.amount, order.symbol);
+  return `${amount} · ${headingOf(order, state, say)}`;
 }
 
 /** The merchant's name and logo; the theme's for a merchant without them. */

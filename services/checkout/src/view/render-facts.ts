@@ -4,6 +4,7 @@ import { confirmationsOf } from './render-confirming.ts';
 import {
   asksShop,
   contactUrlOf,
+  isPartlyPaid,
   paidAmounts,
   receivedBaseUnits,
   type CheckoutOrder,
@@ -97,7 +98,7 @@ function amountRows(order: CheckoutOrder, state: CheckoutState, say: Say): Row[]
     [say('price'), money(order.amount)],
     [say('received'), state !== 'underpaid' && state !== 'late' && money(received)],
     [say('tooMuch'), tooMuch !== null && money(tooMuch)],
-    [say('missing'), missing !== null && state !== 'partial' && money(missing)],
+    [say('missing'), missing !== null && !isPartlyPaid(order, state) && money(missing)],
   ];
 }
 

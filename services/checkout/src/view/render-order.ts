@@ -4,6 +4,7 @@ import {
   asksShop,
   contactUrlOf,
   hasUnmatched,
+  isChosen,
   isOpen,
   isPayable,
   isQuestioned,
@@ -11,11 +12,13 @@ import {
   shopUrlOf,
   type CheckoutOrder,
   type CheckoutState,
+  type PayableOrder,
 } from './checkout-order.ts';
 import { linkToOpen } from './folds.ts';
 import { markup, type Html } from './html.ts';
 import { ring, seal } from './icons.ts';
 import { stateShown, type PageContext } from './page-context.ts';
+import { renderChoice } from './render-choice.ts';
 import { confirmingRing, renderConfirming } from './render-confirming.ts';
 import { renderFacts, renderFoot, renderOrderNumber, renderReceipt } from './render-facts.ts';
 import { heldAdvice, renderHeld } from './render-held.ts';
@@ -44,6 +47,7 @@ const START_AGAIN: ReadonlySet<CheckoutState> = new Set(['expired', 'tooLate']);
 const TURNING: ReadonlySet<CheckoutState> = new Set(['checking', 'reorganised', 'sent', 'overdue']);
 /** The page expects something else of the payer than to leave. */
 const BUSY: ReadonlySet<CheckoutState> = new Set([
+  'choose',
   'waiting',
   'partial',
   'checking',
@@ -57,7 +61,7 @@ const BUSY: ReadonlySet<CheckoutState> = new Set([
 export function renderOrder(order: CheckoutOrder, around: PageContext, say: Say): Html {
   const state = stateShown(order, around);
   const questioned = isQuestioned(order, state);
-  const payable = isPayable(state) && !questioned;
+  const payable = isPayable(state) && !questioned && isChosen(order) ? order : null;
   const unpaid = isUnpaid(order, state);
   return markup`<main
     data-open="${String(isOpen(order))}"
@@ -66,18 +70,19 @@ export function renderOrder(order: CheckoutOrder, around: PageContext, say: Say)
     data-chain="${order.chain}"
   >
     ${renderSummary(order, state, around, say)}
-    ${payable ? renderWallets(order, around, say) : markup`<div class="wallets"></div>`}
+    ${payable !== null ? renderWallets(payable, around, say) : markup`<div class="wallets"></div>`}
     <section class="step">
-      <div class="status"><div role="status"><h2>${headingOf(order, state, say)}</h2>${!questioned && advice(order, state, around, say)}</div>${payable ? renderClock(order, around.nowSeconds, say) : !questioned && sign(order, state)}</div>
+      <div class="status"><div role="status"><h2>${headingOf(order, state, say)}</h2>${!questioned && advice(order, state, around, say)}</div>${payable !== null || state === 'choose' ? renderClock(order, around.nowSeconds, say) : !questioned && sign(order, state)}</div>
       <p class="offline" role="status">${around.offline && offlineText(state, say)}</p>
       <div class="arrivals" role="status">${questioned ? renderQuestion(order, say) : renderUnmatched(order, state, say)}</div>
-      ${payable && renderPayment(order, around, say)}
+      ${state === 'choose' && renderChoice(order, around, say)}
+      ${payable !== null && renderPayment(payable, around, say)}
       ${around.held?.state === state && renderHeld(order, around.held, say)}
       ${state === 'confirming' && renderConfirming(order, say)}
       ${state === 'paid' && renderReceipt(order, around, say)}
       ${state !== 'paid' && !unpaid && asksShop(order, state) && renderOrderNumber(order, say)}
-      ${questioned ? question(order, around, say) : nextSteps(order, state, say)}
-      ${unpaid && alreadyPaid(order, state, say)}
+      ${questioned && isChosen(order) ? question(order, around, say) : nextSteps(order, state, say)}
+      ${unpaid && isChosen(order) && alreadyPaid(order, state, say)}
     </section>
     ${state === 'paid' ? markup`<div class="facts"></div>` : renderFacts(order, state, say)}
     ${renderFoot(order, state, around, say)}
@@ -93,7 +98,7 @@ export function headingOf(order: CheckoutOrder, state: CheckoutState, say: Say):
 }
 
 /** Money arrived that does not count. The means to pay are folded away. */
-function question(order: CheckoutOrder, around: PageContext, say: Say): Html {
+function question(order: PayableOrder, around: PageContext, say: Say): Html {
   const [contact, shop] = [contactUrlOf(order), shopUrlOf(order)];
   const opened = around.opened.has('anyway');
   return markup`<div class="next">

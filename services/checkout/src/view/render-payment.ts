@@ -1,7 +1,7 @@
 import type { Say } from '../texts/create-say.ts';
 import { chainNameOf, tokenName, tokenStandard } from './chain-names.ts';
 import { copyButton } from './copy-button.ts';
-import { dueAmount, urgencyOf, type CheckoutOrder } from './checkout-order.ts';
+import { dueAmount, urgencyOf, type CheckoutOrder, type PayableOrder } from './checkout-order.ts';
 import { linkToOpen } from './folds.ts';
 import { formatCountdown } from './format-countdown.ts';
 import { networkGlyph } from './glyphs.ts';
@@ -17,15 +17,29 @@ const ADDRESS_END_LENGTH = 6;
 const RING_SECONDS = 30 * 60;
 
 /** Code, amount, address and network of a payable order. */
-export function renderPayment(order: CheckoutOrder, around: PageContext, say: Say): Html {
+export function renderPayment(order: PayableOrder, around: PageContext, say: Say): Html {
   const { offline } = around;
   const amount = say.money(dueAmount(order).text, order.symbol);
   const hasPart = order.status === 'PENDING'; // its advice is to send the rest
-  return markup`<div class="payment" data-payable${offline && markup` data-offline inert aria-hidden="true"`}>
+  return markup`<div class="payment" id="pay" tabindex="-1" data-payable${offline && markup` data-offline inert aria-hidden="true"`}>
     <p class="scan">${say('scanOrSend', { amount })}</p>
     ${!hasPart && markup`<p class="soft send">${say('payOrSend', { amount })}</p>`}
     ${codes(order, around, say)}
     ${transfer(order, say)}
+    ${order.options !== undefined && around.asking === null && chooseAgain(order.options, around, say)}
+  </div>`;
+}
+
+/** Leads back to the list of coins. What arrived at an earlier address counts too. */
+function chooseAgain(
+  options: NonNullable<CheckoutOrder['options']>,
+  { pageUrl }: PageContext,
+  say: Say,
+): Html {
+  const hasOther = options.filter(({ chosen }) => chosen).length > 1;
+  return markup`<div class="next">
+    ${linkToOpen('choose', pageUrl, 'quiet', say('chooseAgain'))}
+    ${hasOther && markup`<p class="soft hint">${say('chooseEarlier')}</p>`}
   </div>`;
 }
 
@@ -42,7 +56,7 @@ export function ringShare(seconds: number): number {
   return Math.min(1, seconds / RING_SECONDS);
 }
 
-function transfer(order: CheckoutOrder, say: Say): Html {
+function transfer(order: PayableOrder, say: Say): Html {
   const { text } = dueAmount(order);
   const standard = tokenStandard(order);
   const warning = say('warning', { symbol: tokenName(order), chain: chainNameOf(order) });
@@ -59,14 +73,14 @@ function transfer(order: CheckoutOrder, say: Say): Html {
     </div>
     <div class="network">
       <p class="label">${say('network')}</p>
-      <p><strong>${networkGlyph(order.chain)}<bdi dir="ltr">${chainNameOf(order)}</bdi></strong>${standard !== null && markup` <bdi dir="ltr" class="soft whole">${standard}</bdi>`}</p>
+      <p><strong>${networkGlyph(order)}<bdi dir="ltr">${chainNameOf(order)}</bdi></strong>${standard !== null && markup` <bdi dir="ltr" class="soft whole">${standard}</bdi>`}</p>
       <p class="caution">${ICONS.warning}<span>${warning}</span></p>
     </div>
   </div>`;
 }
 
 /** The address, which every wallet reads; on choice all payment data. Needs no script. */
-function codes(order: CheckoutOrder, { asking, opened, pageUrl }: PageContext, say: Say): Html {
+function codes(order: PayableOrder, { asking, opened, pageUrl }: PageContext, say: Say): Html {
   const uri = paymentUri(order);
   const plain = () => qrCode(order.address, say('codeOfAddress'), order.chain);
   const show =

@@ -1,7 +1,9 @@
 import type { Say } from '../texts/create-say.ts';
 import {
   dueAmount,
+  isChosen,
   isOnTestNetwork,
+  isPartlyPaid,
   isPayable,
   isQuestioned,
   paidAmounts,
@@ -10,7 +12,7 @@ import {
 } from './checkout-order.ts';
 import { markup, type Html } from './html.ts';
 import type { PageContext } from './page-context.ts';
-import { renderAmount } from './render-amount.ts';
+import { renderAmount, renderPriceFigure as renderFigure } from './render-amount.ts';
 
 /** Title, amount and description. Stays in place for the whole life of an order. */
 export function renderSummary(
@@ -21,13 +23,24 @@ export function renderSummary(
 ): Html {
   const amount = amountOf(order, state);
   return markup`<section class="summary">
-    ${isOnTestNetwork(order) && markup`<p class="badge">${say('testNetwork')}</p>`}
+    ${isForTests(order) && markup`<p class="badge">${say('testNetwork')}</p>`}
     <h1>${titleOf(order, state, nameOf(order, around), say)}</h1>
-    ${state === 'partial' && markup`<p class="label">${say('amountMissing')}</p>`}
-    ${renderAmount(amount, order, say)}
-    ${amount === order.amount && renderPrice(order, say)}
+    ${isPartlyPaid(order, state) && markup`<p class="label">${say('amountMissing')}</p>`}
+    ${isChosen(order) ? renderAmount(amount, order, say) : renderPriceFigure(order, say)}
+    ${isChosen(order) && amount === order.amount && renderPrice(order, say)}
     ${order.description !== null && markup`<p class="description"><bdi>${order.description}</bdi></p>`}
   </section>`;
+}
+
+/** Before the choice, the coins may be of several networks. */
+function isForTests(order: CheckoutOrder): boolean {
+  const { options = [] } = order;
+  return isChosen(order) ? isOnTestNetwork(order) : options.every(({ isTestNetwork }) => isTestNetwork);
+}
+
+/** The amount while no coin is chosen. */
+function renderPriceFigure({ price, currency }: CheckoutOrder, say: Say): Html | false {
+  return price !== undefined && currency !== undefined && renderFigure(price, currency, say);
 }
 
 /** The price in the shop's currency, from which the amount was computed. */
@@ -58,7 +71,7 @@ function titleOf(order: CheckoutOrder, state: CheckoutState, merchant: string | 
       return say('failedTitle');
     default:
       if (merchant === null) return say('paymentRequest');
-      return isPayable(state) && !isQuestioned(order, state)
+      return (isPayable(state) || state === 'choose') && !isQuestioned(order, state)
         ? say('payTo', { merchant })
         : say('paymentTo', { merchant });
   }
@@ -66,6 +79,6 @@ function titleOf(order: CheckoutOrder, state: CheckoutState, merchant: string | 
 
 /** The figure that matters now; the facts hold the others. */
 function amountOf(order: CheckoutOrder, state: CheckoutState): string {
-  if (state === 'partial') return dueAmount(order).text;
+  if (isPartlyPaid(order, state)) return dueAmount(order).text;
   return state === 'underpaid' || state === 'late' ? paidAmounts(order).received : order.amount;
 }

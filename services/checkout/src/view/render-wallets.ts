@@ -1,6 +1,6 @@
 import type { Say } from '../texts/create-say.ts';
 import { chainNameOf } from './chain-names.ts';
-import type { CheckoutOrder } from './checkout-order.ts';
+import type { CheckoutOrder, PayableOrder } from './checkout-order.ts';
 import { markup, type Html } from './html.ts';
 import { ICONS } from './icons.ts';
 import { paymentUri } from './payment-uri.ts';
@@ -8,7 +8,7 @@ import type { PageContext, WalletNotice, WalletView } from './page-context.ts';
 import { walletApp } from './wallet-app.ts';
 
 /** The way to pay with one press. Buttons keep their place while a wallet is asked. */
-export function renderWallets(order: CheckoutOrder, around: PageContext, say: Say): Html {
+export function renderWallets(order: PayableOrder, around: PageContext, say: Say): Html {
   const asking = around.asking !== null && markup` data-asking`;
   // Without a connection the page cannot know whether the payment is still needed.
   const usable = !around.offline || around.asking !== null;
@@ -29,7 +29,7 @@ function walletButton({ id, name, icon }: WalletView, { asking, walletBusy }: Pa
 }
 
 /** Shown only on phones (page.css), and not when the page already has a wallet. */
-function appLink(order: CheckoutOrder, { pageUrl, wallets }: PageContext, say: Say): Html | null {
+function appLink(order: PayableOrder, { pageUrl, wallets }: PageContext, say: Say): Html | null {
   if (wallets.length > 0) return null;
   const uri = paymentUri(order);
   const app = uri !== null || pageUrl === null ? null : walletApp(order, pageUrl);

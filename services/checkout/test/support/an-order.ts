@@ -1,6 +1,11 @@
-import type { CheckoutOrder, MerchantView, UnmatchedPayment } from '../../src/view/checkout-order.ts';
+import type {
+  CheckoutOrder,
+  MerchantView,
+  PayableOrder,
+  UnmatchedPayment,
+} from '../../src/view/checkout-order.ts';
 
-export function anOrder(overrides: Partial<CheckoutOrder> = {}): CheckoutOrder {
+export function anOrder(overrides: Partial<PayableOrder> = {}): PayableOrder {
   return {
     orderId: 'order-1',
     chain: 'ETH_SEPOLIA',
@@ -26,6 +31,46 @@ export function anOrder(overrides: Partial<CheckoutOrder> = {}): CheckoutOrder {
     serverTime: 1_800_000_000,
     ...overrides,
   };
+}
+
+export type Option = NonNullable<CheckoutOrder['options']>[number];
+
+export function anOption(overrides: Partial<Option> = {}): Option {
+  return {
+    chain: 'ETH_SEPOLIA',
+    chainName: 'Ethereum Sepolia',
+    symbol: 'USDT',
+    contractAddress: '0x5FbDB2315678afecb367f032d93F642f64180aa3',
+    amount: '54.21',
+    rate: '0.9205',
+    feeClass: 'HIGH',
+    requiredConfirmations: 3,
+    expectedSeconds: 36,
+    chainId: 11155111,
+    isTestNetwork: true,
+    chosen: false,
+    ...overrides,
+  };
+}
+
+export const ON_TRON = anOption({
+  chain: 'TRON_TEST',
+  chainName: 'TRON Test',
+  contractAddress: 'TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf',
+  amount: '54.30',
+  feeClass: 'MEDIUM',
+  expectedSeconds: 60,
+  chainId: null,
+});
+export const USDC = anOption({ symbol: 'USDC', contractAddress: '0xe7f1', amount: '54.27', feeClass: 'LOW' });
+
+/** Of 49.90 EUR, in three coins. The first one is the current choice unless `address` is null. */
+export function anOpenOrder(overrides: Partial<CheckoutOrder> = {}): CheckoutOrder {
+  const { address = null } = overrides;
+  const chosen = address !== null;
+  const options = [anOption({ chosen }), ON_TRON, USDC];
+  const priced = { amount: '54.21', price: '49.90', currency: 'EUR', rate: '0.9205' };
+  return { ...anOrder(priced), chosen, options, ...overrides, address };
 }
 
 export const A_MERCHANT: MerchantView = {

@@ -1,4 +1,4 @@
-import { chainIdOf, dueAmount, type CheckoutOrder } from '../../view/checkout-order.ts';
+import { chainIdOf, dueAmount, type PayableOrder } from '../../view/checkout-order.ts';
 import { isRefusal, type WalletOutcome } from './wallet.ts';
 
 /** EIP-1193. */
@@ -16,7 +16,7 @@ const ADDRESS = /^0x[0-9a-f]{40}$/i;
 /** transfer(address,uint256) of ERC-20. */
 const TRANSFER_SELECTOR = '0xa9059cbb';
 
-export function evmTransfer(order: CheckoutOrder): EvmTransfer | undefined {
+export function evmTransfer(order: PayableOrder): EvmTransfer | undefined {
   const { baseUnits } = dueAmount(order);
   const { address, contractAddress } = order;
   if (!ADDRESS.test(address)) return undefined;
@@ -28,7 +28,7 @@ export function evmTransfer(order: CheckoutOrder): EvmTransfer | undefined {
 }
 
 /** The transaction contains the chain id: a wallet that changes chains meanwhile rejects it. */
-export async function payWithEvmWallet(provider: EvmProvider, order: CheckoutOrder): Promise<WalletOutcome> {
+export async function payWithEvmWallet(provider: EvmProvider, order: PayableOrder): Promise<WalletOutcome> {
   const transfer = evmTransfer(order);
   const id = chainIdOf(order);
   if (transfer === undefined || id === null) return { outcome: 'UNABLE' };

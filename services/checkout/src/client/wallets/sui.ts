@@ -1,4 +1,4 @@
-import { dueAmount, type CheckoutOrder } from '../../view/checkout-order.ts';
+import { dueAmount, type PayableOrder } from '../../view/checkout-order.ts';
 import { isRefusal, type WalletOutcome } from './wallet.ts';
 
 /** The parts of the Wallet Standard that are used here (https://docs.sui.io/standards/wallet-standard). */
@@ -38,11 +38,11 @@ const ADDRESS_BYTES = 32;
 const U64_BYTES = 8;
 
 /** SUI_TEST may be any chain except the main one. */
-function suiChains(order: Pick<CheckoutOrder, 'chain'>): readonly string[] {
+function suiChains(order: Pick<PayableOrder, 'chain'>): readonly string[] {
   return order.chain === 'SUI' ? ['sui:mainnet'] : ['sui:testnet', 'sui:devnet', 'sui:localnet'];
 }
 
-export function canPaySui(wallet: SuiWallet, order: Pick<CheckoutOrder, 'chain'>): boolean {
+export function canPaySui(wallet: SuiWallet, order: Pick<PayableOrder, 'chain'>): boolean {
   const { features, chains } = wallet;
   return (
     CONNECT in features &&
@@ -55,7 +55,7 @@ export function canPaySui(wallet: SuiWallet, order: Pick<CheckoutOrder, 'chain'>
  * Passes the Sui SDK's version 2 JSON; the wallet adds coins and gas. A token uses the intent CoinWithBalance: the page
  * has no node to look up the owner's coins.
  */
-export async function payWithSuiWallet(wallet: SuiWallet, order: CheckoutOrder): Promise<WalletOutcome> {
+export async function payWithSuiWallet(wallet: SuiWallet, order: PayableOrder): Promise<WalletOutcome> {
   const connect = wallet.features[CONNECT] as Connect | undefined;
   const execute = wallet.features[SIGN_AND_EXECUTE] as SignAndExecute | undefined;
   if (connect === undefined || execute === undefined) return { outcome: 'UNABLE' };
@@ -83,11 +83,11 @@ export async function payWithSuiWallet(wallet: SuiWallet, order: CheckoutOrder):
   }
 }
 
-function isGasCoin({ contractAddress }: CheckoutOrder): boolean {
+function isGasCoin({ contractAddress }: PayableOrder): boolean {
   return contractAddress === null || /^0x0*2::sui::SUI$/.test(contractAddress);
 }
 
-export function suiTransferJson(order: CheckoutOrder, sender: string): string {
+export function suiTransferJson(order: PayableOrder, sender: string): string {
   const { baseUnits } = dueAmount(order);
   const receiver = { Pure: { bytes: toBase64(addressBytes(order.address)) } };
   const give = (place: number, argument: object) => ({

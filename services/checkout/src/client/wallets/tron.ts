@@ -1,4 +1,4 @@
-import { dueAmount, type CheckoutOrder } from '../../view/checkout-order.ts';
+import { dueAmount, type PayableOrder } from '../../view/checkout-order.ts';
 import { isRefusal, type WalletOutcome } from './wallet.ts';
 
 /**
@@ -63,7 +63,7 @@ const SENT_BEFORE = 'DUP_TRANSACTION_ERROR';
 export async function payWithTronWallet(
   wallet: TronWallet,
   requestAccounts: typeof REQUEST_ACCOUNTS | typeof REQUEST_ACCOUNTS_BEFORE,
-  order: CheckoutOrder,
+  order: PayableOrder,
 ): Promise<WalletOutcome> {
   let transaction: unknown;
   const account = await accountOf(wallet, requestAccounts);
@@ -134,7 +134,7 @@ export async function hasFailedOnTron({ tronWeb }: TronWallet, transaction: stri
   }
 }
 
-async function build({ transactionBuilder }: TronWeb, order: CheckoutOrder, from: string): Promise<unknown> {
+async function build({ transactionBuilder }: TronWeb, order: PayableOrder, from: string): Promise<unknown> {
   const { baseUnits } = dueAmount(order);
   const { address, contractAddress } = order;
   if (contractAddress === null) {

@@ -1,4 +1,4 @@
-import type { CheckoutOrder } from '../../view/checkout-order.ts';
+import type { PayableOrder } from '../../view/checkout-order.ts';
 
 export type WalletOutcome =
   | {
@@ -20,7 +20,7 @@ export interface PayingWallet {
   /** A `data:image/` URL. */
   readonly icon: string | null;
   /** Exactly the amount due. Never throws. */
-  pay(order: CheckoutOrder): Promise<WalletOutcome>;
+  pay(order: PayableOrder): Promise<WalletOutcome>;
   /** The wallet's node answers; false while unknown. Undefined where wallets cannot tell. Never throws. */
   readonly hasFailed?: ((transaction: string) => Promise<boolean>) | undefined;
 }
