@@ -51,6 +51,11 @@ export function tooManyRequests(
   return { ...REFUSALS[code], headers: { 'Retry-After': String(retryAfterSeconds) } };
 }
 
+/** Leads a browser from a form that it has sent to a page. */
+export function seeOther(location: string): Answer {
+  return { status: 303, body: '', contentType: 'text/plain; charset=utf-8', headers: { Location: location } };
+}
+
 /** HTML page. `contentSecurityPolicy` lists what it may load and run. */
 export function page(status: number, html: string, contentSecurityPolicy: string): Answer {
   return {

@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { gzip, gzipSync } from 'node:zlib';
 import type { IncomingMessage } from 'node:http';
-import { contentPolicy } from '@opentill/checkout/content-policy';
+import { contentPolicy, type PolicyNeeds } from '@opentill/checkout/content-policy';
 import type { PageAssets } from '@opentill/checkout/page-assets';
 import type { LoadedTheme } from '@opentill/checkout/read-theme';
 import { ALL_TEXTS } from '@opentill/checkout/texts/all-texts';
@@ -16,6 +16,7 @@ import {
 import type { CheckoutOrder, MerchantLinks } from '@opentill/checkout/view/checkout-order';
 import { renderNotice, renderOrderDocument, type Frame } from '@opentill/checkout/view/render-document';
 import { themeOf, themeStyle } from '@opentill/checkout/view/theme';
+import { familyOf } from '@opentill/domain/chains';
 import { NAME_PATTERN } from '@opentill/contracts/http/schema-words';
 import { page, type Answer } from './answer.ts';
 import { queryOf } from './routes/query.ts';
@@ -83,7 +84,8 @@ export function createCheckoutPage(design: CheckoutDesign, baseUrl: string): Che
       const data = { apiBase, language, order, brand };
       const frame = frameFor(language, true, order.merchant?.accentColor);
       const html = renderOrderDocument(frame, order, data, query.toString());
-      const policy = contentPolicy({ style: frame.style, scripts: true, chain: order.chain });
+      const { style } = frame;
+      const policy = contentPolicy({ style, scripts: true, ...policyNeeds(order) });
       const answer = page(200, html, `${policy}; frame-ancestors 'none'`);
       const headers = { ...answer.headers, Vary: 'Accept-Encoding, Accept-Language' };
       if (!takesGzip(request)) return { ...answer, headers };
@@ -117,6 +119,13 @@ export function createCheckoutPage(design: CheckoutDesign, baseUrl: string): Che
       };
     },
   };
+}
+
+/** The page keeps its policy when the customer chooses another coin. */
+function policyNeeds({ chain, options }: CheckoutOrder): Pick<PolicyNeeds, 'chain' | 'forms'> {
+  if (options === undefined) return { chain };
+  const onTron = options.find((option) => familyOf(option.chain) === 'TRON');
+  return { chain: onTron?.chain ?? chain, forms: [] };
 }
 
 /** Keeps all files in memory, since they are small and frequently requested. Compresses them once, except images. */

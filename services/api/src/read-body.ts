@@ -10,17 +10,23 @@ const TOO_LARGE: Problem = {
   detail: `body: at most ${BODY_LIMIT_BYTES} bytes are accepted`,
 };
 
-const JSON_MEDIA_TYPE = /^application\/json[ \t]*(?:;|$)/i;
+const MEDIA_TYPES = {
+  'application/json': /^application\/json[ \t]*(?:;|$)/i,
+  'application/x-www-form-urlencoded': /^application\/x-www-form-urlencoded[ \t]*(?:;|$)/i,
+};
 
 /**
- * Reads a request body: only `application/json`, not encoded, at most 64 KiB. Undefined when the client disconnected
+ * Reads a request body: only of the media type, not encoded, at most 64 KiB. Undefined when the client disconnected
  * before the end of the body.
  */
-export async function readBody(request: IncomingMessage): Promise<Buffer | Problem | undefined> {
+export async function readBody(
+  request: IncomingMessage,
+  mediaType: keyof typeof MEDIA_TYPES = 'application/json',
+): Promise<Buffer | Problem | undefined> {
   const type = request.headers['content-type'];
-  if (!JSON_MEDIA_TYPE.test(type ?? '')) {
+  if (!MEDIA_TYPES[mediaType].test(type ?? '')) {
     const problem = type === undefined ? 'is missing' : `is ${quote(type)}`;
-    const detail = `Content-Type: ${problem}; send application/json`;
+    const detail = `Content-Type: ${problem}; send ${mediaType}`;
     return refuseBody(request, { code: 'MEDIA_TYPE_UNSUPPORTED', detail });
   }
   const encoding = request.headers['content-encoding'];

@@ -69,7 +69,8 @@ describe('paths and methods', () => {
 
   it.each([
     ['POST', [COLLECTION, PAYOUT]],
-    ['GET, HEAD', ['/v1/order/status/x', '/', '/docs', '/docs/guides/a', '/openapi.json', '/checkout']],
+    ['GET, HEAD', ['/v1/order/status/x', '/', '/docs', '/docs/guides/a', '/openapi.json']],
+    ['GET, HEAD, POST', ['/checkout']],
     ['GET, HEAD, OPTIONS', ['/v1/order/pay', '/v1/order/getOrderStatus', '/v1/symbol/supportSymbols']],
   ])('answers 405 for methods other than %s', async (allowed, paths) => {
     for (const path of paths) {

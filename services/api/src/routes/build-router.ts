@@ -17,6 +17,7 @@ import {
   checkoutAssetRoute,
   checkoutErrorPage,
   checkoutRoute,
+  chooseOnPageRoute,
   unknownPathPage,
   type CheckoutRouteDeps,
 } from './checkout.ts';
@@ -71,9 +72,9 @@ export function buildRouter(deps: RouterDeps): Express {
   app.use(merchantRoutes);
   // A base URL `/m/<merchantId>` names the merchant. The signed path excludes this prefix.
   app.use('/m/:merchantId', nameMerchant, merchantRoutes);
-  const { get } = routeAdders(app, deps);
+  const { get, getOrPost } = routeAdders(app, deps);
   get('/m/:merchantId/logo', merchantLogoRoute(deps));
-  get('/checkout', checkoutRoute(deps), checkoutErrorPage(deps));
+  getOrPost('/checkout', checkoutRoute(deps), chooseOnPageRoute(deps), checkoutErrorPage(deps));
   get('/checkout/assets/:name', checkoutAssetRoute(deps));
   const unknown: Route = (request) =>
     unknownPathPage(deps, request) ?? refusal('NOT_FOUND', 'path: is unknown; /docs lists all paths');
@@ -126,6 +127,12 @@ function routeAdders(router: IRouter, { observe, corsOrigins }: Pick<RouterDeps,
         .route(path)
         .get(answering(path, route, errorPage))
         .all(notAllowed('GET, HEAD')),
+    getOrPost: (path: string, route: Route, posted: Route, errorPage: ErrorPage) =>
+      router
+        .route(path)
+        .get(answering(path, route, errorPage))
+        .post(answering(path, posted, errorPage))
+        .all(notAllowed('GET, HEAD, POST')),
     getFromAnyPage: (path: string, route: Route) =>
       router
         .route(path)

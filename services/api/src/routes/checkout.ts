@@ -1,11 +1,15 @@
 import type { Request } from 'express';
 import type { MerchantLinks } from '@opentill/checkout/view/checkout-order';
-import { refusal, tooManyRequests, type Answer } from '../answer.ts';
+import { queryWithout } from '@opentill/checkout/view/folds';
+import { coinKey, OPTION_FIELD } from '@opentill/checkout/view/render-choice';
+import { refusal, seeOther, tooManyRequests, type Answer } from '../answer.ts';
 import { authenticateOrderId } from '../authenticate.ts';
 import type { CheckoutPage, Notice } from '../checkout-page.ts';
+import { chooseOption } from '../operations/choose-option.ts';
 import { toPayinAnswer } from '../operations/order-answer.ts';
 import { CHECKOUT_PAGE_LIMIT } from '../rate-limits.ts';
-import { findOrder, type OrderRouteDeps, type Route } from './order-routes.ts';
+import { readBody } from '../read-body.ts';
+import { findOrder, readOrderQuery, type OrderRouteDeps, type Route } from './order-routes.ts';
 import { queryOf, singleParameter } from './query.ts';
 
 export interface CheckoutRouteDeps extends OrderRouteDeps {
@@ -42,9 +46,26 @@ export function checkoutRoute(deps: CheckoutRouteDeps): Route {
       const links = await deps.store.findLinks(merchant.merchantId);
       return checkoutPage.notice(request, 404, 'notFound', links);
     }
-    const { address, ...shown } = toPayinAnswer(order, deps.assets, deps.clock.now());
-    if (address === null) return checkoutPage.notice(request, 503, 'notAvailable');
-    return checkoutPage.order(request, query, { ...shown, address });
+    return checkoutPage.order(request, query, toPayinAnswer(order, deps.assets, deps.clock.now()));
+  };
+}
+
+/** POST /checkout with `option`: the choice of a coin on a page without scripts. Leads back to the page in any outcome. */
+export function chooseOnPageRoute(deps: CheckoutRouteDeps): Route {
+  return async (request, exchange) => {
+    const asked = await readOrderQuery(deps, request, exchange, 'choose');
+    if ('status' in asked) return asPage(deps.checkoutPage, request, asked);
+    const body = await readBody(request, 'application/x-www-form-urlencoded');
+    if (body === undefined) return undefined;
+    const read = () => findOrder(deps, asked.merchant, asked.orderId);
+    const order = 'code' in body ? undefined : await read();
+    const back = seeOther(`?${queryWithout('choose', queryOf(request))}`);
+    if (order === undefined || order.orderType !== 'COLLECTION') return back;
+    const key = new URLSearchParams(body.toString()).get(OPTION_FIELD);
+    const coin = (order.options ?? [order]).find((option) => coinKey(option) === key);
+    const chosen = coin === undefined ? order : await chooseOption(deps, order, coin, read);
+    const isLater = 'code' in chosen && chosen.code === 'SERVICE_UNAVAILABLE';
+    return isLater ? deps.checkoutPage.notice(request, 503, 'notAvailable') : back;
   };
 }
 
