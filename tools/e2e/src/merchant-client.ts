@@ -13,7 +13,7 @@ export interface Answered<Data> extends AnswerEnvelope<Data> {
   readonly httpStatus: number;
 }
 
-export type OrderFields = Readonly<Record<string, string | number>>;
+export type OrderFields = Readonly<Record<string, string | number | readonly object[]>>;
 
 /** A client of the merchant API, written only from docs/api.md. */
 export interface MerchantClient {

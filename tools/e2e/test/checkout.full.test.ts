@@ -4,6 +4,7 @@ import { startCheckoutUnderTest, type CheckoutUnderTest } from '../src/checkout-
 import { measureFirstPaint, type FirstPaint } from '../src/measure-first-paint.ts';
 import { HAS_BROWSER } from '../src/open-browser.ts';
 import { describeCheckoutBehindAProxy } from './describe-checkout-behind-a-proxy.ts';
+import { describeCheckoutChoice } from './describe-checkout-choice.ts';
 import { describeCheckoutLanguages } from './describe-checkout-languages.ts';
 import { describeCheckoutOnAStaticHost } from './describe-checkout-on-a-static-host.ts';
 import { describeCheckoutStates } from './describe-checkout-states.ts';
@@ -49,6 +50,7 @@ it.skipIf(!HAS_BROWSER)('paints the checkout within 1 s on a slow phone, without
 
 describe.skipIf(!HAS_BROWSER)('the hosted page', () => {
   describeCheckoutStates(under);
+  describeCheckoutChoice(under);
   describeCheckoutLanguages(under);
   describeCheckoutWallets(under);
   describeCheckoutTrouble(under);

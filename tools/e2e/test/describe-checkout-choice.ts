@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest';
+import type { Page } from 'playwright-core';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import { examine, examineUrl, untilState, type CheckoutUnderTest } from '../src/checkout-under-test.ts';
+
+const PRICE = { price: '49.90', currency: 'EUR' };
+
+export function describeCheckoutChoice(under: () => CheckoutUnderTest): void {
+  describe('the choice of a coin', () => {
+    /** Of 49.90 EUR, in USDT on TRON and on BSC, and in USDC on Ethereum. */
+    async function anOpenOrder(): Promise<{ readonly orderId: string; readonly url: string }> {
+      const { gateway } = under();
+      const accept = [
+        { chain: gateway.tron!.chain, symbol: 'USDT' },
+        { chain: 'BSC_TEST', symbol: 'USDT' },
+        { chain: 'ETH_SEPOLIA', symbol: 'USDC' },
+      ];
+      let made: { readonly orderId: string; readonly url: string } | undefined;
+      await waitUntil('rates and all chains are ready', async () => {
+        const orderId = gateway.newOrderId();
+        const { data } = await gateway.merchant.createCollection({ orderId, ...PRICE, accept });
+        const { options } = (data ?? {}) as { readonly options?: readonly object[] };
+        if (options?.length === accept.length) made = { orderId, url: data!.paymentUrl! };
+        return made !== undefined;
+      });
+      return made!;
+    }
+    const option = (page: Page, symbol: string, network: string | RegExp) =>
+      page.getByRole('button', { name: symbol }).filter({ hasText: network });
+
+    it('is made by keyboard, changed, followed by another tab, and paid', async () => {
+      const { browser, gateway } = under();
+      const { ETH_SEPOLIA: eth } = gateway.chains;
+      const { orderId, url } = await anOpenOrder();
+      const view = await browser.open(url);
+      const { page } = view;
+      await untilState(page, 'choose');
+      await page.waitForSelector('html.scripted');
+      expect(await page.innerText('.amount')).toBe('49.90 EUR');
+      await examineUrl(browser, url, 'choose');
+      const other = await browser.open(url);
+
+      await option(page, 'USDT', /TRON/).focus();
+      await page.keyboard.press('Enter');
+      await untilState(page, 'waiting');
+      expect(await page.getAttribute('main', 'data-chain')).toBe(gateway.tron!.chain);
+      expect(await page.evaluate('document.activeElement.id')).toBe('pay');
+      await untilState(other.page, 'waiting');
+      expect(await other.page.innerText('.network')).toContain('TRON');
+
+      await page.getByRole('link', { name: 'Choose another way to pay' }).focus();
+      await page.keyboard.press('Enter');
+      await untilState(page, 'choose');
+      expect(await page.evaluate('document.activeElement.id')).toBe('choose');
+      expect(await page.locator('.option[aria-current]').innerText()).toContain('TRON');
+      await examine(view, 'choose-again');
+      await option(page, 'USDC', /Ethereum/).focus();
+      await page.keyboard.press('Enter');
+      await untilState(page, 'waiting');
+      expect(await page.innerText('.amount')).toMatch(/USDC$/);
+      expect(await page.innerText('.payment')).toContain('What you have sent to an address shown before');
+      await examine(view, 'chosen');
+      await other.page.waitForSelector('main[data-chain=ETH_SEPOLIA]');
+
+      const { data } = await gateway.merchant.pay(orderId);
+      await eth.pay({ to: data!.address!, amount: data!.amount, symbol: 'USDC' });
+      await untilState(page, 'paid');
+      await untilState(other.page, 'paid');
+      expect((await gateway.merchant.status(orderId)).data).toMatchObject({ status: 'SUCCESS', ...PRICE });
+      expect([view.complaints, other.complaints]).toEqual([[], []]);
+      await other.page.close();
+
+      const { url: next } = await anOpenOrder();
+      await page.goto(next);
+      await page.getByText('Chosen last time').waitFor();
+      expect(await option(page, 'USDC', 'Chosen last time').count()).toBe(1);
+      await page.close();
+    }, 300_000);
+
+    it('needs no script', async () => {
+      const { url } = await anOpenOrder();
+      const view = await under().browser.open(url, { context: { javaScriptEnabled: false } });
+      await option(view.page, 'USDT', /TRON/).click();
+      await untilState(view.page, 'waiting');
+      expect(await view.page.innerText('.network')).toContain('TRON');
+      await view.page.getByRole('link', { name: 'Choose another way to pay' }).click();
+      await untilState(view.page, 'choose');
+      await option(view.page, 'USDC', /Ethereum/).click();
+      await untilState(view.page, 'waiting');
+      expect(await view.page.innerText('.amount')).toMatch(/USDC$/);
+      expect(view.page.url()).toBe(url);
+      expect(view.complaints).toEqual([]);
+      await view.page.close();
+    });
+  });
+}
