@@ -57,9 +57,10 @@ export function chooseOnPageRoute(deps: CheckoutRouteDeps): Route {
     if ('status' in asked) return asPage(deps.checkoutPage, request, asked);
     const body = await readBody(request, 'application/x-www-form-urlencoded');
     if (body === undefined) return undefined;
-    const read = () => findOrder(deps, asked.merchant, asked.orderId);
-    const order = 'code' in body ? undefined : await read();
     const back = seeOther(`?${queryWithout('choose', queryOf(request))}`);
+    if ('code' in body) return back;
+    const read = () => findOrder(deps, asked.merchant, asked.orderId);
+    const order = await read();
     if (order === undefined || order.orderType !== 'COLLECTION') return back;
     const key = new URLSearchParams(body.toString()).get(OPTION_FIELD);
     const coin = (order.options ?? [order]).find((option) => coinKey(option) === key);

@@ -121,12 +121,7 @@ export function followOrder(deps: FollowDeps, first: CheckoutOrder | null): Foll
       }
       return isUndecided(state) ? undefined : (state.latest ?? undefined);
     },
-    async choose(coin) {
-      const { doubts } = state;
-      const asked = await client.choose(coin);
-      if (asked.outcome === 'ANSWERED' && doubts === state.doubts) applyOrder(deps, state, asked.data);
-      return asked.outcome;
-    },
+    choose: async (coin) => chooseCoin(deps, state, coin),
     // Also while the stream is active: a stream that broke in the background is detected only later.
     wake: () => poll(0),
     doubt() {
@@ -137,6 +132,17 @@ export function followOrder(deps: FollowDeps, first: CheckoutOrder | null): Foll
       poll(0);
     },
   };
+}
+
+async function chooseCoin(
+  deps: FollowDeps,
+  state: State,
+  coin: Parameters<Following['choose']>[0],
+): Promise<ChoiceResult['outcome']> {
+  const { doubts } = state;
+  const asked = await deps.client.choose(coin);
+  if (asked.outcome === 'ANSWERED' && doubts === state.doubts) applyOrder(deps, state, asked.data);
+  return asked.outcome;
 }
 
 /** Reads only the status of an unpaid or final order without doubt, and the order after a change. */

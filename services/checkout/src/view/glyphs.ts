@@ -79,7 +79,7 @@ function svg(shapes: Html): Html {
 }
 
 function initial(name: string): Html {
-  const letter = ([...name][0] ?? '').toUpperCase();
+  const letter = name.charAt(0).toUpperCase();
   return markup`<circle cx="12" cy="12" r="12" fill="#57616c" /><text x="12" y="16.5" fill="#fff" font-size="13" font-weight="700" text-anchor="middle">${letter}</text>`;
 }
 

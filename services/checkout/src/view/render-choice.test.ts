@@ -33,7 +33,7 @@ test('lists the coins, the cheapest first, and asks for no payment before the ch
   const { html, text, title, options } = draw({}, { shopName: 'Kiosk' });
   expect(options).toEqual(['ETH_SEPOLIA USDC', 'TRON_TEST USDT', 'ETH_SEPOLIA USDT']);
   expect(text).toContain('Pay Kiosk 49.90 EUR');
-  expect(text).toContain('TRON Test TRC-20 54.30\u00a0USDT Medium network fee · About 60 s');
+  expect(text).toContain('TRON Test TRC-20 54.30 USDT Medium network fee · About 60 s');
   expect(text).toContain('Send only the coin that you choose, on the network that you choose');
   expect(title).toBe('49.90\u00a0EUR · Choose how to pay');
   expect(html).toContain('data-state="choose"');
@@ -120,4 +120,17 @@ test('offers other coins also after money that does not count', () => {
 test('draws an initial for a network without a glyph of its own', () => {
   const base = anOption({ chain: 'BASE' as 'ETH', chainName: 'Base' });
   expect(draw({ options: [base, ON_TRON] }).html).toMatch(/text-anchor="middle">B<\/text>/);
+});
+
+test('names each coin that was paid, and its network, where it is not only the current one', () => {
+  const paid = { address: '0x1', status: 'SUCCESS', actualAmount: '54.21' } as const;
+  const onTron = { chain: 'TRON_TEST', symbol: 'USDT', amount: '54.30' } as const;
+  const other = draw({ ...paid, payments: [onTron] }).text;
+  expect(other).toContain('Received 54.30 USDT TRON Test Price 49.90 EUR');
+  expect(other).not.toContain('Network');
+  const own = draw({ ...paid, payments: [{ chain: 'ETH_SEPOLIA', symbol: 'USDT', amount: '54.21' }] }).text;
+  expect(own).toMatch(/Amount 54\.21 USDT Price 49\.90 EUR .*Network Ethereum Sepolia/);
+  const partly = { address: '0x1', status: 'PENDING', receivedAmount: '27.10' } as const;
+  const text = draw({ ...partly, payments: [{ ...onTron, amount: '27.15' }] }).text;
+  expect(text).toContain('Received 27.15 USDT TRON Test');
 });

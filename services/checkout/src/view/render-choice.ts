@@ -60,17 +60,17 @@ function optionButton(
   const amount = order.status === 'INIT' && say.money(option.amount, option.symbol);
   return markup`<button class="option" name="${OPTION_FIELD}" value="${key}"${isCurrent && markup` aria-current="true"`}${isAsked && markup` aria-busy="true"`}${disabled}>
     ${coinGlyph(option)}
-    <span class="name"><strong>${option.symbol}</strong> <span class="network"><bdi dir="ltr">${chainNameOf(option)}</bdi>${standard !== null && markup` <bdi dir="ltr" class="soft whole">${standard}</bdi>`}</span></span>
+    <strong>${option.symbol}</strong>
+    <span class="network"><bdi dir="ltr">${chainNameOf(option)}</bdi>${standard !== null && markup` <bdi dir="ltr" class="soft whole">${standard}</bdi>`}</span>
     <span class="price">${isAsked ? markup`<i class="spinner"></i>` : markup`<bdi dir="ltr" class="whole">${amount}</bdi>`}${isCurrent && ICONS.done}</span>
     <span class="terms soft">${terms(option, say)}${choice.before === key && markup` <em>${say('chosenBefore')}</em>`}</span>
   </button>`;
 }
 
-function terms({ feeClass, expectedSeconds }: Option, say: Say): string {
-  const fee = feeClass === null ? null : say(FEES[feeClass]);
-  return [fee, expectedSeconds === null ? null : duration(expectedSeconds, say)]
-    .filter((text) => text !== null)
-    .join(' \u00b7 ');
+function terms({ feeClass, expectedSeconds: seconds }: Option, say: Say): Html {
+  const fee = feeClass !== null && say(FEES[feeClass]);
+  const time = seconds !== null && markup`<span class="whole">${duration(seconds, say)}</span>`;
+  return markup`${fee}${fee !== false && time !== false && ' \u00b7 '}${time}`;
 }
 
 function duration(seconds: number, say: Say): string {

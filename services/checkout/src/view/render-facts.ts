@@ -1,5 +1,6 @@
 import type { Say } from '../texts/create-say.ts';
 import { chainNameOf, tokenStandard } from './chain-names.ts';
+import { coinKey } from './render-choice.ts';
 import { confirmationsOf } from './render-confirming.ts';
 import {
   asksShop,
@@ -45,15 +46,17 @@ export function renderReceipt(
 ): Html {
   const { transactionTime: time = null } = order;
   const amounts = amountRows(order, 'paid', say);
+  const inCoins = coinRows(order, say);
+  const whole = inCoins.length > 0 ? inCoins : [[say('amount'), moneyOf(order, order.amount, say)] as const];
   return markup`<dl class="facts receipt">${rowsOf([
-    ...(amounts.length > 0 ? amounts : [[say('amount'), moneyOf(order, order.amount, say)] as const]),
+    ...(amounts.length > 0 ? amounts : whole),
     priceRow(order, say),
     [
       say('paidAt'),
       time !== null &&
         markup`<time datetime="${new Date(time * 1000).toISOString()}">${say.time(time, timeZone)}</time>`,
     ],
-    [say('network'), networkOf(order)],
+    [say('network'), inCoins.length === 0 && networkOf(order)],
     orderRow(order, say),
     transactionRow(order, say),
   ])}</dl>`;
@@ -84,7 +87,7 @@ function networkOf(order: CheckoutOrder): Html {
   return markup`<bdi dir="ltr">${chainNameOf(order)}</bdi>${standard !== null && markup` <bdi dir="ltr" class="soft whole">${standard}</bdi>`}`;
 }
 
-function moneyOf({ symbol }: CheckoutOrder, amount: string, say: Say): Html {
+function moneyOf({ symbol }: Pick<CheckoutOrder, 'symbol'>, amount: string, say: Say): Html {
   return markup`<bdi dir="ltr" class="whole">${say.money(amount, symbol)}</bdi>`;
 }
 
@@ -96,10 +99,35 @@ function amountRows(order: CheckoutOrder, state: CheckoutState, say: Say): Row[]
   if (!has || (tooMuch === null && missing === null && state !== 'late')) return [];
   return [
     [say('price'), money(order.amount)],
-    [say('received'), state !== 'underpaid' && state !== 'late' && money(received)],
+    ...receivedRows(order, received, state, say),
     [say('tooMuch'), tooMuch !== null && money(tooMuch)],
     [say('missing'), missing !== null && !isPartlyPaid(order, state) && money(missing)],
   ];
+}
+
+function receivedRows(
+  order: CheckoutOrder,
+  received: string,
+  state: CheckoutState,
+  say: Say,
+): readonly Row[] {
+  const inCoins = coinRows(order, say);
+  if (inCoins.length > 0) return inCoins;
+  return [[say('received'), state !== 'underpaid' && state !== 'late' && moneyOf(order, received, say)]];
+}
+
+/** What was paid in each coin, with its network. Empty while all of it was paid in the current coin. */
+function coinRows(order: CheckoutOrder, say: Say): readonly Row[] {
+  const { payments = [], options = [] } = order;
+  const key = coinKey(order);
+  if (payments.every((payment) => coinKey(payment) === key)) return [];
+  return payments.map((payment) => {
+    const option = options.find((one) => coinKey(one) === coinKey(payment));
+    return [
+      say('received'),
+      markup`${moneyOf(payment, payment.amount, say)} <bdi dir="ltr" class="soft">${chainNameOf(option ?? payment)}</bdi>`,
+    ];
+  });
 }
 
 export function renderTransaction(txid: string, url: string | null, say: Say): Html {
