@@ -39,7 +39,7 @@ async function aPage(more = ''): Promise<{ readonly orderId: string; readonly pa
 const send = (path: string, body: string, type = 'application/x-www-form-urlencoded') =>
   api.request('POST', path, { headers: { 'content-type': type }, body });
 const optionsOf = (text: string) =>
-  [...text.matchAll(/class="option"[^>]*value="(?<key>[^"]*)"(?<rest>[^>]*)>/g)].map(
+  [...text.matchAll(/class="button plain option"[^>]*value="(?<key>[^"]*)"(?<rest>[^>]*)>/g)].map(
     ({ groups }) => `${groups!['key']}${groups!['rest']}`,
   );
 const hasAddress = (text: string) => /class="address"/.test(text);
@@ -66,7 +66,7 @@ test('chooses, shows the payment, and chooses again, without scripts', async () 
   expect(optionsOf(reopened.text)[0]).toBe('BSC_TEST USDT aria-current="true"');
   const again = await send(`${path}&open=choose`, 'option=ETH_SEPOLIA+USDC');
   expect(again.headers.get('location')).toBe(query);
-  expect((await api.request('GET', path)).text).toContain('54.21\u00a0USDC');
+  expect((await api.request('GET', path)).text).toContain('54,21\u00a0USDC');
   expect((await api.signedGet('pay', orderId, merchant)).data).toMatchObject({
     symbol: 'USDC',
     chosen: true,

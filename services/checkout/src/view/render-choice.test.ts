@@ -19,7 +19,9 @@ function draw(fields: Parameters<typeof anOpenOrder>[0] = {}, around: Partial<Pa
     .replace(/<svg.*?<\/svg>/gs, '')
     .replace(/<[^>]+>/g, ' ')
     .replace(/\s+/g, ' ');
-  const buttons = [...html.matchAll(/<button class="option"[^>]*value="(?<key>[^"]*)"(?<rest>[^>]*)>/g)];
+  const buttons = [
+    ...html.matchAll(/<button class="button plain option"[^>]*value="(?<key>[^"]*)"(?<rest>[^>]*)>/g),
+  ];
   return {
     html,
     text,
@@ -33,7 +35,7 @@ test('lists the coins, the cheapest first, and asks for no payment before the ch
   const { html, text, title, options } = draw({}, { shopName: 'Kiosk' });
   expect(options).toEqual(['ETH_SEPOLIA USDC', 'TRON_TEST USDT', 'ETH_SEPOLIA USDT']);
   expect(text).toContain('Pay Kiosk 49.90 EUR');
-  expect(text).toContain('TRON Test TRC-20 54.30 USDT Medium network fee · About 60 s');
+  expect(text).toContain('USDT 54.30 USDT TRON Test TRC-20 Medium network fee · About 60 s');
   expect(text).toContain('Send only the coin that you choose, on the network that you choose');
   expect(title).toBe('49.90\u00a0EUR · Choose how to pay');
   expect(html).toContain('data-state="choose"');

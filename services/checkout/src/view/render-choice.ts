@@ -40,7 +40,7 @@ export function renderChoice(order: CheckoutOrder, around: PageContext, say: Say
     <p class="soft">${say('chooseHint')}</p>
     <p class="notice" role="status" data-tone="warn">${choice.notice !== null && say(choice.notice)}</p>
     <ul>${options.map((option) => markup`<li>${optionButton(option, order, around, say)}</li>`)}</ul>
-    <p class="caution">${ICONS.warning}<span>${say('chooseWarning')}</span></p>
+    <p class="warn">${ICONS.warning}<span>${say('chooseWarning')}</span></p>
     ${isChosen(order) && markup`<p class="soft">${say('chooseEarlier')}</p>`}
   </form>`;
 }
@@ -58,12 +58,11 @@ function optionButton(
   const disabled = (choice.asked !== null || offline) && markup` disabled`;
   // A part was paid: what is due in another coin is known after its choice.
   const amount = order.status === 'INIT' && say.money(option.amount, option.symbol);
-  return markup`<button class="option" name="${OPTION_FIELD}" value="${key}"${isCurrent && markup` aria-current="true"`}${isAsked && markup` aria-busy="true"`}${disabled}>
+  return markup`<button class="button plain option" name="${OPTION_FIELD}" value="${key}"${isCurrent && markup` aria-current="true"`}${isAsked && markup` aria-busy="true"`}${disabled}>
     ${coinGlyph(option)}
     <strong>${option.symbol}</strong>
-    <span class="network"><bdi dir="ltr">${chainNameOf(option)}</bdi>${standard !== null && markup` <bdi dir="ltr" class="soft whole">${standard}</bdi>`}</span>
-    <span class="price">${isAsked ? markup`<i class="spinner"></i>` : markup`<bdi dir="ltr" class="whole">${amount}</bdi>`}${isCurrent && ICONS.done}</span>
-    <span class="terms soft">${terms(option, say)}${choice.before === key && markup` <em>${say('chosenBefore')}</em>`}</span>
+    <strong>${isAsked ? markup`<i class="spinner"></i>` : markup`<bdi dir="ltr" class="whole">${amount}</bdi>`}${isCurrent && markup` ${ICONS.done}`}</strong>
+    <span class="terms"><bdi dir="ltr">${chainNameOf(option)}</bdi>${standard !== null && markup` <bdi dir="ltr" class="soft whole">${standard}</bdi>`}<br /><span class="soft">${terms(option, say)}${choice.before === key && markup` <strong>${say('chosenBefore')}</strong>`}</span></span>
   </button>`;
 }
 

@@ -26,8 +26,8 @@ export function renderPayment(order: PayableOrder, around: PageContext, say: Say
     ${!hasPart && markup`<p class="soft send">${say('payOrSend', { amount })}</p>`}
     ${codes(order, around, say)}
     ${transfer(order, say)}
-    ${order.options !== undefined && around.asking === null && chooseAgain(order.options, around, say)}
-  </div>`;
+  </div>
+  ${order.options !== undefined && around.asking === null && chooseAgain(order.options, around, say)}`;
 }
 
 /** Leads back to the list of coins. What arrived at an earlier address counts too. */
