@@ -98,7 +98,7 @@ describe('followOrder without a stream', () => {
     expect(asked).toEqual(['status', 'status', 'pay']);
   });
 
-  test("reads the whole order of several coins, whose status does not show another tab's choice", async () => {
+  test("reads the whole order of several coins to see another tab's choice", async () => {
     const { asked, shown, server } = aPage(anOpenOrder(), { streams: false });
     await pass(3_500);
     server.order = anOpenOrder({ address: '0x1' });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { aStorage } from '../../test/support/a-storage.ts';
 import { createLastCoin } from './last-coin.ts';
 
-test('remembers the coin for the next page, and does nothing where storage is forbidden', () => {
+test('remembers the coin for the next page, unless storage is forbidden', () => {
   const storage = aStorage();
   const coin = createLastCoin(storage);
   coin.set('TRON USDT');

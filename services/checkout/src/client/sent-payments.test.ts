@@ -76,7 +76,7 @@ test('reads a payment that an earlier version of the page stored', () => {
   expect(held).toEqual({ ...HELD, walletId: '', state: 'SENT', overdue: true });
 });
 
-test('holds a payment after another coin was chosen, until its part of the order arrived', () => {
+test('holds a payment after another choice until its part of the order arrived', () => {
   const storage = aStorage();
   const order = anOpenOrder({ address: '0x1', status: 'PENDING', receivedAmount: '27.10' });
   createSentPayments('a', storage, () => 0).begin({ ...order, address: '0x1' }, METAMASK);

@@ -78,7 +78,7 @@ test('marks the current coin in the list that was opened again', () => {
   expect(text).toContain('What you have sent to an address shown before still counts.');
 });
 
-test('shows no amounts in the list after a partial payment, and still the missing one above it', () => {
+test('lists no amounts after a partial payment, and shows what is still missing', () => {
   const { text } = draw({ address: '0x1', status: 'PENDING', receivedAmount: '20.00' }, REOPENED);
   expect(text).toContain('Still to send 34.21 USDT');
   expect(text).toMatch(/USDT TRON Test TRC-20 Medium network fee/);
@@ -124,7 +124,7 @@ test('draws an initial for a network without a glyph of its own', () => {
   expect(draw({ options: [base, ON_TRON] }).html).toMatch(/text-anchor="middle">B<\/text>/);
 });
 
-test('names each coin that was paid, and its network, where it is not only the current one', () => {
+test('names each coin that was paid and its network, unless it is only the current one', () => {
   const paid = { address: '0x1', status: 'SUCCESS', actualAmount: '54.21' } as const;
   const onTron = { chain: 'TRON_TEST', symbol: 'USDT', amount: '54.30' } as const;
   const other = draw({ ...paid, payments: [onTron] }).text;

@@ -33,7 +33,7 @@ export function anOrder(overrides: Partial<PayableOrder> = {}): PayableOrder {
   };
 }
 
-export type Option = NonNullable<CheckoutOrder['options']>[number];
+type Option = NonNullable<CheckoutOrder['options']>[number];
 
 export function anOption(overrides: Partial<Option> = {}): Option {
   return {
