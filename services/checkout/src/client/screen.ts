@@ -125,7 +125,9 @@ export function createScreen(deps: ScreenDeps, first: CheckoutOrder | null): Scr
       deps.sent.forget();
       change({ notice: null });
     },
-    open: (fold) => change({ opened: new Set([...state.opened, fold]) }),
+    open(fold) {
+      change({ opened: new Set([...state.opened, fold]), choice: { ...state.choice, notice: null } });
+    },
     redraw: () => show(deps, state),
     watchPayment: async () =>
       watchPayment({
