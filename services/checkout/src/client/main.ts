@@ -158,7 +158,8 @@ function listen(screen: Screen, say: Say): void {
     if (!(button instanceof HTMLButtonElement) || button.name !== OPTION_FIELD) return;
     event.preventDefault();
     void screen.choose(button.value).then((isDone) => {
-      if (isDone) document.getElementById('pay')?.focus();
+      // While the server was asked, the button was disabled and lost the focus.
+      (isDone ? document.getElementById('pay') : button)?.focus();
       return null;
     });
   });
