@@ -58,7 +58,7 @@ export function describeCheckoutChoice(under: () => CheckoutUnderTest): void {
       await page.keyboard.press('Enter');
       await untilState(page, 'waiting');
       expect(await page.innerText('.amount')).toMatch(/USDC$/);
-      expect(await page.innerText('.payment')).toContain('What you have sent to an address shown before');
+      expect(await page.innerText('.step')).toContain('What you have sent to an address shown before');
       await examine(view, 'chosen');
       await other.page.waitForSelector('main[data-chain=ETH_SEPOLIA]');
 
