@@ -8,10 +8,10 @@ const { files, style, script, texts, shared } = readPageAssets();
 const compressedSize = (name: string): number =>
   gzipSync(files.find((file) => file.name === name)!.body, { level: 9 }).length;
 
-test('loads less than 28 kB of compressed JavaScript in any language', () => {
+test('loads less than 29 kB of compressed JavaScript in any language', () => {
   const own = [script, ...shared].reduce((sum, name) => sum + compressedSize(name), 0);
   for (const language of LANGUAGE_VALUES) {
-    expect(own + compressedSize(texts[language])).toBeLessThan(28 * KILOBYTE);
+    expect(own + compressedSize(texts[language])).toBeLessThan(29 * KILOBYTE);
   }
 });
 

@@ -1,5 +1,5 @@
 import type { TextName, Texts } from './en.ts';
-import { LANGUAGES, type Language } from './languages.ts';
+import { LANGUAGES, type Language, type LanguageEntry } from './languages.ts';
 
 export interface Say {
   /** Fills in `{names}`. A name without a value stays visible, which a test detects. */
@@ -25,10 +25,11 @@ const TIME_FORMAT = {
 const NO_BREAK_SPACE = '\u00a0';
 
 export function createSay(language: Language, texts: Texts): Say {
-  const { direction, group, point } = LANGUAGES[language];
+  const { direction, group, point, lakh }: LanguageEntry = LANGUAGES[language];
+  const beforeGroups = lakh ? /\B(?=(\d{2})*\d{3}$)/g : /\B(?=(\d{3})+$)/g;
   const figure = (amount: string): string => {
     const [whole = '', decimals] = amount.split('.');
-    const grouped = whole.replace(/\B(?=(\d{3})+$)/g, group);
+    const grouped = whole.replace(beforeGroups, group);
     return decimals === undefined ? grouped : `${grouped}${point}${decimals}`;
   };
   const say = (name: TextName, values: Readonly<Record<string, string>> = {}): string =>

@@ -10,10 +10,10 @@ const SAME_AS_ENGLISH: Readonly<Record<string, readonly string[]>> = {
   fr: ['transaction', 'confirmations'],
 };
 
-test('supports twelve languages, two of them written from right to left', () => {
-  expect(LANGUAGE_VALUES).toHaveLength(12);
+test('supports forty languages, four of them written from right to left', () => {
+  expect(LANGUAGE_VALUES).toHaveLength(40);
   const rightToLeft = LANGUAGE_VALUES.filter((language) => LANGUAGES[language].direction === 'rtl');
-  expect(rightToLeft).toEqual(['ar', 'fa']);
+  expect(rightToLeft).toEqual(['ar', 'fa', 'he', 'ur']);
 });
 
 describe.each(LANGUAGE_VALUES)('%s', (language) => {
@@ -46,8 +46,20 @@ describe.each(LANGUAGE_VALUES)('%s', (language) => {
   test('writes every text in its own script', () => {
     const scripts: Readonly<Record<string, RegExp>> = {
       ar: /\p{Script=Arabic}/u,
+      bg: /\p{Script=Cyrillic}/u,
+      bn: /\p{Script=Bengali}/u,
+      el: /\p{Script=Greek}/u,
       fa: /\p{Script=Arabic}/u,
+      he: /\p{Script=Hebrew}/u,
+      hi: /\p{Script=Devanagari}/u,
+      ja: /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u,
+      kk: /\p{Script=Cyrillic}/u,
+      ko: /\p{Script=Hangul}/u,
       ru: /\p{Script=Cyrillic}/u,
+      sr: /\p{Script=Cyrillic}/u,
+      th: /\p{Script=Thai}/u,
+      uk: /\p{Script=Cyrillic}/u,
+      ur: /\p{Script=Arabic}/u,
       zh: /\p{Script=Han}/u,
     };
     const script = scripts[language] ?? /\p{Script=Latin}/u;
@@ -59,6 +71,14 @@ describe.each(LANGUAGE_VALUES)('%s', (language) => {
 
 test('does not claim that the shop was notified: its callback may still wait', () => {
   expect(en.paidHint).toBe('The shop is notified automatically.');
+});
+
+test.each([
+  ['en', '12,345,678.50'],
+  ['hi', '1,23,45,678.50'],
+  ['pl', '12\u00a0345\u00a0678,50'],
+] as const)('groups the digits of an amount in %s', (language, text) => {
+  expect(createSay(language, ALL_TEXTS[language]).figure('12345678.50')).toBe(text);
 });
 
 test('isolates the direction of values in right-to-left text', () => {
@@ -75,6 +95,7 @@ test.each([
   ['tlh, zh-TW;q=0.4', 'zh'],
   ['de;q=0, es', 'es'],
   ['IN', 'id'],
+  ['nn-NO', 'nb'],
   ['*', 'en'],
   [`${'x'.repeat(10_000)},de`, 'en'],
   ['constructor', 'en'],
