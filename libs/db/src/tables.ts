@@ -74,6 +74,7 @@ export interface OrdersTable {
   rate_id: Nullable<string>;
   markup_bps: Nullable<number>;
   choices: Nullable<number>;
+  link_id: Nullable<string>;
   created_at: Date;
   expires_at: Date;
   cutoff_at: GeneratedAlways<Date>;

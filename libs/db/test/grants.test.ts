@@ -203,6 +203,7 @@ const EXPECTED: Record<RoleName, Record<string, Rights>> = {
         'rate_id',
         'markup_bps',
         'choices',
+        'link_id',
       ],
     },
     order_option: {
@@ -224,6 +225,7 @@ const EXPECTED: Record<RoleName, Record<string, Rights>> = {
         'rate_id',
       ],
     },
+    payment_link: { select: ALL, insert: ALL, update: ['closed_at'] },
     deposit_address: { select: ALL, insert: ALL },
     notification: { select: ALL, insert: NOTIFICATION }, // rows by policy: only the first of an order
     transfer: READ,
@@ -392,6 +394,7 @@ const EXPECTED: Record<RoleName, Record<string, Rights>> = {
   ops: {
     foreign_deposit_address: READ,
     rate: READ,
+    payment_link: READ,
     ...Object.fromEntries(
       [
         'request_nonce',
@@ -523,6 +526,7 @@ const FUNCTIONS: Record<RoleName, readonly string[]> = {
     'create_order_row',
     'create_payout',
     'oldest_transaction_seconds',
+    'open_link_order',
     'read_new_order',
     'reserve',
     'roll_inbox',
