@@ -115,6 +115,14 @@ export const ar: Texts = {
   aboutSeconds: 'حوالي {count} ث',
   aboutMinutes: 'حوالي {count} د',
 
+  continueToPay: 'المتابعة إلى الدفع',
+  amountBetween: 'أدخل مبلغًا من {min} إلى {max}.',
+  scanPage: 'امسح الرمز لفتح هذه الصفحة على هاتفك',
+  linkEnded: 'لم يعد متاحًا',
+  linkEndedHint: 'لم يعد هذا الرابط يقبل المدفوعات. أي دفعة بدأتها من قبل تبقى مفتوحة في صفحتها.',
+  soldOut: 'نفدت الكمية',
+  soldOutHint: 'كل شيء مباع أو محجوز. ما حُجز ولم يُدفع ثمنه يصبح متاحًا من جديد: يُرجى المحاولة لاحقًا.',
+
   order: 'الطلب',
   paidAt: 'التاريخ والوقت',
   price: 'السعر',

@@ -122,6 +122,16 @@ export const cs: Texts = {
   aboutSeconds: 'Asi {count} s',
   aboutMinutes: 'Asi {count} min',
 
+  continueToPay: 'Pokračovat k platbě',
+  amountBetween: 'Zadejte částku od {min} do {max}.',
+  scanPage: 'Naskenujte a otevřete tuto stránku v telefonu',
+  linkEnded: 'Už není otevřeno',
+  linkEndedHint:
+    'Tento odkaz už nepřijímá platby. Platba, kterou jste již začali, zůstává otevřená na své vlastní stránce.',
+  soldOut: 'Vyprodáno',
+  soldOutHint:
+    'Vše je prodáno nebo rezervováno. Co je rezervováno a nezaplatí se, bude opět k dispozici: podívejte se prosím později.',
+
   order: 'Objednávka',
   paidAt: 'Datum a čas',
   price: 'Cena',

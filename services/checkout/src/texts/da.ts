@@ -123,6 +123,16 @@ export const da: Texts = {
   aboutSeconds: 'Ca. {count} sek.',
   aboutMinutes: 'Ca. {count} min.',
 
+  continueToPay: 'Fortsæt til betaling',
+  amountBetween: 'Indtast et beløb fra {min} til {max}.',
+  scanPage: 'Scan for at åbne denne side på din telefon',
+  linkEnded: 'Ikke længere åben',
+  linkEndedHint:
+    'Dette link tager ikke imod flere betalinger. En betaling, du allerede har påbegyndt, forbliver åben på sin egen side.',
+  soldOut: 'Udsolgt',
+  soldOutHint:
+    'Alt er solgt eller reserveret. Det, der er reserveret og ikke bliver betalt, bliver ledigt igen: Kig venligst forbi senere.',
+
   order: 'Ordre',
   paidAt: 'Dato og tid',
   price: 'Pris',

@@ -133,6 +133,16 @@ export const de: Texts = {
   aboutSeconds: 'Etwa {count} Sek.',
   aboutMinutes: 'Etwa {count} Min.',
 
+  continueToPay: 'Weiter zur Zahlung',
+  amountBetween: 'Geben Sie einen Betrag von {min} bis {max} ein.',
+  scanPage: 'Scannen, um diese Seite auf dem Telefon zu öffnen',
+  linkEnded: 'Nicht mehr offen',
+  linkEndedHint:
+    'Über diesen Link sind keine Zahlungen mehr möglich. Eine Zahlung, die Sie schon begonnen haben, bleibt auf ihrer eigenen Seite offen.',
+  soldOut: 'Ausverkauft',
+  soldOutHint:
+    'Alles ist verkauft oder reserviert. Was reserviert ist und nicht bezahlt wird, ist danach wieder zu haben: Bitte sehen Sie später noch einmal nach.',
+
   order: 'Bestellung',
   paidAt: 'Datum und Uhrzeit',
   price: 'Preis',

@@ -121,6 +121,16 @@ export const en = {
   aboutSeconds: 'About {count} s',
   aboutMinutes: 'About {count} min',
 
+  continueToPay: 'Continue to payment',
+  amountBetween: 'Enter an amount from {min} to {max}.',
+  scanPage: 'Scan to open this page on your phone',
+  linkEnded: 'No longer open',
+  linkEndedHint:
+    'This link takes no more payments. A payment that you have already begun stays open on its own page.',
+  soldOut: 'Sold out',
+  soldOutHint:
+    'Everything is sold or reserved. What is reserved and not paid becomes available again: please look again later.',
+
   order: 'Order',
   paidAt: 'Date and time',
   price: 'Price',

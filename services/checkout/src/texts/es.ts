@@ -125,6 +125,16 @@ export const es: Texts = {
   aboutSeconds: 'Unos {count} s',
   aboutMinutes: 'Unos {count} min',
 
+  continueToPay: 'Continuar al pago',
+  amountBetween: 'Introduce un importe de {min} a {max}.',
+  scanPage: 'Escanea para abrir esta página en tu teléfono',
+  linkEnded: 'Ya no está abierto',
+  linkEndedHint:
+    'Este enlace ya no admite pagos. Un pago que ya hayas empezado sigue abierto en su propia página.',
+  soldOut: 'Agotado',
+  soldOutHint:
+    'Todo está vendido o reservado. Lo reservado que no se pague volverá a estar disponible: vuelve a mirar más tarde.',
+
   order: 'Pedido',
   paidAt: 'Fecha y hora',
   price: 'Precio',

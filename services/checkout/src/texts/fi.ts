@@ -123,6 +123,15 @@ export const fi: Texts = {
   aboutSeconds: 'Noin {count} s',
   aboutMinutes: 'Noin {count} min',
 
+  continueToPay: 'Jatka maksamaan',
+  amountBetween: 'Anna summa. Vähintään {min}, enintään {max}.',
+  scanPage: 'Skannaa ja avaa tämä sivu puhelimessasi',
+  linkEnded: 'Ei enää auki',
+  linkEndedHint: 'Tämä linkki ei ota enää vastaan maksuja. Jo aloittamasi maksu pysyy auki omalla sivullaan.',
+  soldOut: 'Loppuunmyyty',
+  soldOutHint:
+    'Kaikki on myyty tai varattu. Se, mikä on varattu mutta jää maksamatta, tulee taas saataville: katso myöhemmin uudelleen.',
+
   order: 'Tilaus',
   paidAt: 'Päivä ja aika',
   price: 'Hinta',

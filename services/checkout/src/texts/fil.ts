@@ -129,6 +129,16 @@ export const fil: Texts = {
   aboutSeconds: 'Mga {count} seg',
   aboutMinutes: 'Mga {count} minuto',
 
+  continueToPay: 'Magpatuloy sa pagbabayad',
+  amountBetween: 'Maglagay ng halaga mula {min} hanggang {max}.',
+  scanPage: 'I-scan para buksan ang page na ito sa inyong telepono',
+  linkEnded: 'Hindi na bukas',
+  linkEndedHint:
+    'Hindi na tumatanggap ng bayad ang link na ito. Nananatiling bukas sa sarili nitong page ang bayad na nasimulan na ninyo.',
+  soldOut: 'Ubos na',
+  soldOutHint:
+    'Nabili o nakareserba na ang lahat. Magiging available muli ang nakareserba na hindi nabayaran: pakitingnan muli mamaya.',
+
   order: 'Inyong order',
   paidAt: 'Petsa at oras',
   price: 'Presyo',

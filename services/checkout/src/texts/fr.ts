@@ -127,6 +127,16 @@ export const fr: Texts = {
   aboutSeconds: 'Environ {count} s',
   aboutMinutes: 'Environ {count} min',
 
+  continueToPay: 'Continuer vers le paiement',
+  amountBetween: 'Saisissez un montant de {min} à {max}.',
+  scanPage: 'Scannez pour ouvrir cette page sur votre téléphone',
+  linkEnded: 'N’est plus ouvert',
+  linkEndedHint:
+    'Ce lien n’accepte plus de paiements. Un paiement déjà commencé reste ouvert sur sa propre page.',
+  soldOut: 'Épuisé',
+  soldOutHint:
+    'Tout est vendu ou réservé. Ce qui est réservé mais non payé redevient disponible : revenez voir plus tard.',
+
   order: 'Commande',
   paidAt: 'Date et heure',
   price: 'Prix',

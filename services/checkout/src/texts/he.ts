@@ -115,6 +115,14 @@ export const he: Texts = {
   aboutSeconds: 'כ־{count} שנ׳',
   aboutMinutes: 'כ־{count} דק׳',
 
+  continueToPay: 'המשך לתשלום',
+  amountBetween: 'נא להזין סכום מ־{min} עד {max}.',
+  scanPage: 'סרקו כדי לפתוח את הדף בטלפון',
+  linkEnded: 'כבר לא פתוח',
+  linkEndedHint: 'הקישור הזה אינו מקבל עוד תשלומים. תשלום שכבר התחלתם נשאר פתוח בדף שלו.',
+  soldOut: 'אזל',
+  soldOutHint: 'הכול נמכר או שמור. מה ששמור ולא ישולם יהיה זמין שוב: נא לבדוק שוב מאוחר יותר.',
+
   order: 'הזמנה',
   paidAt: 'תאריך ושעה',
   price: 'מחיר',

@@ -125,6 +125,16 @@ export const hr: Texts = {
   aboutSeconds: 'Oko {count} s',
   aboutMinutes: 'Oko {count} min',
 
+  continueToPay: 'Nastavi na plaćanje',
+  amountBetween: 'Unesite iznos od {min} do {max}.',
+  scanPage: 'Skenirajte za otvaranje ove stranice na telefonu',
+  linkEnded: 'Više nije otvoreno',
+  linkEndedHint:
+    'Ova poveznica više ne prima uplate. Plaćanje koje ste već započeli ostaje otvoreno na vlastitoj stranici.',
+  soldOut: 'Rasprodano',
+  soldOutHint:
+    'Sve je prodano ili rezervirano. Ono što je rezervirano, a ne bude plaćeno, ponovno postaje dostupno: molimo pogledajte ponovno kasnije.',
+
   order: 'Narudžba',
   paidAt: 'Datum i vrijeme',
   price: 'Cijena',

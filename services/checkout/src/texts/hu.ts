@@ -128,6 +128,16 @@ export const hu: Texts = {
   aboutSeconds: 'Kb. {count} mp',
   aboutMinutes: 'Kb. {count} perc',
 
+  continueToPay: 'Tovább a fizetéshez',
+  amountBetween: 'Adjon meg egy összeget. Legalább {min}, legfeljebb {max}.',
+  scanPage: 'Olvassa be, hogy a telefonján nyissa meg ezt az oldalt',
+  linkEnded: 'Már nincs nyitva',
+  linkEndedHint:
+    'Ez a hivatkozás már nem fogad fizetést. A már megkezdett fizetése nyitva marad a saját oldalán.',
+  soldOut: 'Elfogyott',
+  soldOutHint:
+    'Minden elkelt vagy le van foglalva. Ami le van foglalva, de nem fizetik ki, újra elérhető lesz: kérjük, nézzen vissza később.',
+
   order: 'Rendelés',
   paidAt: 'Dátum és idő',
   price: 'Ár',

@@ -122,6 +122,16 @@ export const id: Texts = {
   aboutSeconds: 'Sekitar {count} dtk',
   aboutMinutes: 'Sekitar {count} mnt',
 
+  continueToPay: 'Lanjut ke pembayaran',
+  amountBetween: 'Masukkan jumlah dari {min} sampai {max}.',
+  scanPage: 'Pindai untuk membuka halaman ini di ponsel Anda',
+  linkEnded: 'Tidak dibuka lagi',
+  linkEndedHint:
+    'Tautan ini tidak lagi menerima pembayaran. Pembayaran yang sudah Anda mulai tetap terbuka di halamannya sendiri.',
+  soldOut: 'Habis terjual',
+  soldOutHint:
+    'Semua sudah terjual atau dipesan. Yang dipesan tetapi tidak dibayar akan tersedia lagi: silakan lihat lagi nanti.',
+
   order: 'Pesanan',
   paidAt: 'Tanggal dan waktu',
   price: 'Harga',

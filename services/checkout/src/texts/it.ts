@@ -124,6 +124,16 @@ export const it: Texts = {
   aboutSeconds: 'Circa {count} s',
   aboutMinutes: 'Circa {count} min',
 
+  continueToPay: 'Continua al pagamento',
+  amountBetween: 'Inserisci un importo da {min} a {max}.',
+  scanPage: 'Scansiona per aprire questa pagina sul telefono',
+  linkEnded: 'Non più aperto',
+  linkEndedHint:
+    'Questo link non accetta più pagamenti. Un pagamento che hai già iniziato resta aperto nella propria pagina.',
+  soldOut: 'Esaurito',
+  soldOutHint:
+    'Tutto è venduto o riservato. Ciò che è riservato e non viene pagato torna disponibile: torna a vedere più tardi.',
+
   order: 'Ordine',
   paidAt: 'Data e ora',
   price: 'Prezzo',

@@ -126,6 +126,16 @@ export const ja: Texts = {
   aboutSeconds: '約 {count} 秒',
   aboutMinutes: '約 {count} 分',
 
+  continueToPay: 'お支払いに進む',
+  amountBetween: '{min} から {max} までの金額を入力してください。',
+  scanPage: '読み取ってスマートフォンでこのページを開く',
+  linkEnded: '受付終了',
+  linkEndedHint:
+    'このリンクではお支払いの受付を終了しました。すでに開始したお支払いは、専用のページで引き続き開いています。',
+  soldOut: '売り切れ',
+  soldOutHint:
+    'すべて販売済みか、確保済みです。確保されたまま支払われない分は再び購入できるようになります。後ほどもう一度ご確認ください。',
+
   order: 'ご注文',
   paidAt: '日時',
   price: '代金',

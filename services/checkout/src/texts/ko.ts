@@ -123,6 +123,16 @@ export const ko: Texts = {
   aboutSeconds: '약 {count}초',
   aboutMinutes: '약 {count}분',
 
+  continueToPay: '결제 계속하기',
+  amountBetween: '{min}부터 {max}까지의 금액을 입력하세요.',
+  scanPage: '스캔하여 휴대폰에서 이 페이지 열기',
+  linkEnded: '더 이상 열려 있지 않음',
+  linkEndedHint:
+    '이 링크는 더 이상 결제를 받지 않습니다. 이미 시작하신 결제는 해당 페이지에서 계속 열려 있습니다.',
+  soldOut: '품절',
+  soldOutHint:
+    '모두 판매되었거나 예약되었습니다. 예약되었지만 결제되지 않은 것은 다시 구매할 수 있게 됩니다. 나중에 다시 확인해 주세요.',
+
   order: '주문',
   paidAt: '날짜 및 시간',
   price: '가격',

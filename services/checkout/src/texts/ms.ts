@@ -127,6 +127,16 @@ export const ms: Texts = {
   aboutSeconds: 'Kira-kira {count} saat',
   aboutMinutes: 'Kira-kira {count} min',
 
+  continueToPay: 'Teruskan ke bayaran',
+  amountBetween: 'Masukkan jumlah dari {min} hingga {max}.',
+  scanPage: 'Imbas untuk membuka halaman ini pada telefon anda',
+  linkEnded: 'Tidak lagi dibuka',
+  linkEndedHint:
+    'Pautan ini tidak lagi menerima bayaran. Bayaran yang telah anda mulakan kekal terbuka pada halamannya sendiri.',
+  soldOut: 'Habis dijual',
+  soldOutHint:
+    'Semuanya telah dijual atau ditempah. Yang ditempah tetapi tidak dibayar akan tersedia semula: sila lihat semula kemudian.',
+
   order: 'Pesanan',
   paidAt: 'Tarikh dan masa',
   price: 'Harga',

@@ -119,6 +119,16 @@ export const nb: Texts = {
   aboutSeconds: 'Ca. {count} sek',
   aboutMinutes: 'Ca. {count} min',
 
+  continueToPay: 'Fortsett til betaling',
+  amountBetween: 'Skriv inn et beløp fra {min} til {max}.',
+  scanPage: 'Skann for å åpne denne siden på telefonen din',
+  linkEnded: 'Ikke lenger åpen',
+  linkEndedHint:
+    'Denne lenken tar ikke imot flere betalinger. En betaling du allerede har startet, forblir åpen på sin egen side.',
+  soldOut: 'Utsolgt',
+  soldOutHint:
+    'Alt er solgt eller reservert. Det som er reservert og ikke blir betalt, blir ledig igjen: Se innom igjen senere.',
+
   order: 'Ordre',
   paidAt: 'Dato og tid',
   price: 'Pris',

@@ -129,6 +129,16 @@ export const nl: Texts = {
   aboutSeconds: 'Ongeveer {count} s',
   aboutMinutes: 'Ongeveer {count} min',
 
+  continueToPay: 'Verder naar betaling',
+  amountBetween: 'Vul een bedrag in van {min} tot en met {max}.',
+  scanPage: 'Scan om deze pagina op uw telefoon te openen',
+  linkEnded: 'Niet meer open',
+  linkEndedHint:
+    'Via deze link zijn geen betalingen meer mogelijk. Een betaling die u al bent begonnen, blijft open op haar eigen pagina.',
+  soldOut: 'Uitverkocht',
+  soldOutHint:
+    'Alles is verkocht of gereserveerd. Wat gereserveerd is en niet wordt betaald, komt weer beschikbaar: kijk later nog eens.',
+
   order: 'Bestelling',
   paidAt: 'Datum en tijd',
   price: 'Prijs',

@@ -121,6 +121,16 @@ export const pl: Texts = {
   aboutSeconds: 'Około {count} s',
   aboutMinutes: 'Około {count} min',
 
+  continueToPay: 'Przejdź do płatności',
+  amountBetween: 'Wpisz kwotę od {min} do {max}.',
+  scanPage: 'Zeskanuj, aby otworzyć tę stronę w telefonie',
+  linkEnded: 'Już nieotwarte',
+  linkEndedHint:
+    'Ten link nie przyjmuje już płatności. Rozpoczęta już płatność pozostaje otwarta na swojej własnej stronie.',
+  soldOut: 'Wyprzedane',
+  soldOutHint:
+    'Wszystko jest sprzedane lub zarezerwowane. To, co zarezerwowano, a nie opłacono, stanie się znów dostępne: zajrzyj ponownie później.',
+
   order: 'Zamówienie',
   paidAt: 'Data i godzina',
   price: 'Cena',

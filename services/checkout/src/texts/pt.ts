@@ -122,6 +122,16 @@ export const pt: Texts = {
   aboutSeconds: 'Cerca de {count} s',
   aboutMinutes: 'Cerca de {count} min',
 
+  continueToPay: 'Continuar para o pagamento',
+  amountBetween: 'Digite um valor de {min} a {max}.',
+  scanPage: 'Escaneie para abrir esta página no seu celular',
+  linkEnded: 'Não está mais aberto',
+  linkEndedHint:
+    'Este link não aceita mais pagamentos. Um pagamento que você já começou continua aberto em sua própria página.',
+  soldOut: 'Esgotado',
+  soldOutHint:
+    'Tudo está vendido ou reservado. O que está reservado e não for pago volta a ficar disponível: veja de novo mais tarde.',
+
   order: 'Pedido',
   paidAt: 'Data e hora',
   price: 'Preço',

@@ -130,6 +130,16 @@ export const ro: Texts = {
   aboutSeconds: 'Circa {count} s',
   aboutMinutes: 'Circa {count} min',
 
+  continueToPay: 'Continuați spre plată',
+  amountBetween: 'Introduceți o sumă de la {min} la {max}.',
+  scanPage: 'Scanați pentru a deschide pagina pe telefon',
+  linkEnded: 'Nu mai este deschis',
+  linkEndedHint:
+    'Acest link nu mai acceptă plăți. O plată pe care ați început-o deja rămâne deschisă pe propria pagină.',
+  soldOut: 'Epuizat',
+  soldOutHint:
+    'Totul este vândut sau rezervat. Ce este rezervat și nu se plătește devine din nou disponibil: vă rugăm să reveniți mai târziu.',
+
   order: 'Comandă',
   paidAt: 'Data și ora',
   price: 'Preț',

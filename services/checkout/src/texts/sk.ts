@@ -121,6 +121,16 @@ export const sk: Texts = {
   aboutSeconds: 'Asi {count} s',
   aboutMinutes: 'Asi {count} min',
 
+  continueToPay: 'Pokračovať k platbe',
+  amountBetween: 'Zadajte sumu od {min} do {max}.',
+  scanPage: 'Naskenujte a otvorte túto stránku v telefóne',
+  linkEnded: 'Už nie je otvorené',
+  linkEndedHint:
+    'Tento odkaz už neprijíma platby. Platba, ktorú ste už začali, zostáva otvorená na svojej vlastnej stránke.',
+  soldOut: 'Vypredané',
+  soldOutHint:
+    'Všetko je predané alebo rezervované. Čo je rezervované a nezaplatí sa, bude opäť k dispozícii: pozrite sa prosím neskôr.',
+
   order: 'Objednávka',
   paidAt: 'Dátum a čas',
   price: 'Cena',

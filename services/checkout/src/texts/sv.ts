@@ -122,6 +122,16 @@ export const sv: Texts = {
   aboutSeconds: 'Cirka {count} s',
   aboutMinutes: 'Cirka {count} min',
 
+  continueToPay: 'Fortsätt till betalning',
+  amountBetween: 'Ange ett belopp från {min} till {max}.',
+  scanPage: 'Skanna för att öppna sidan på din telefon',
+  linkEnded: 'Inte längre öppen',
+  linkEndedHint:
+    'Den här länken tar inte emot fler betalningar. En betalning som du redan har påbörjat är fortfarande öppen på sin egen sida.',
+  soldOut: 'Slutsålt',
+  soldOutHint:
+    'Allt är sålt eller reserverat. Det som är reserverat men inte betalas blir tillgängligt igen: titta in igen senare.',
+
   order: 'Beställning',
   paidAt: 'Datum och tid',
   price: 'Pris',

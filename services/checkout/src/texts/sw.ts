@@ -124,6 +124,16 @@ export const sw: Texts = {
   aboutSeconds: 'Takriban sek. {count}',
   aboutMinutes: 'Takriban dak. {count}',
 
+  continueToPay: 'Endelea na malipo',
+  amountBetween: 'Weka kiasi kuanzia {min} hadi {max}.',
+  scanPage: 'Skani ili kufungua ukurasa huu kwenye simu yako',
+  linkEnded: 'Haiko wazi tena',
+  linkEndedHint:
+    'Kiungo hiki hakipokei malipo tena. Malipo uliyoyaanza tayari yanabaki wazi kwenye ukurasa wake.',
+  soldOut: 'Imeisha',
+  soldOutHint:
+    'Vyote vimeuzwa au vimehifadhiwa. Kilichohifadhiwa bila kulipiwa kitapatikana tena: tafadhali angalia tena baadaye.',
+
   order: 'Oda',
   paidAt: 'Tarehe na saa',
   price: 'Bei',

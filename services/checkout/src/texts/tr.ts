@@ -122,6 +122,16 @@ export const tr: Texts = {
   aboutSeconds: 'Yaklaşık {count} sn',
   aboutMinutes: 'Yaklaşık {count} dk',
 
+  continueToPay: 'Ödemeye devam et',
+  amountBetween: '{min} ile {max} arasında bir tutar girin.',
+  scanPage: 'Bu sayfayı telefonunuzda açmak için tarayın',
+  linkEnded: 'Artık açık değil',
+  linkEndedHint:
+    'Bu bağlantı artık ödeme kabul etmiyor. Başlattığınız bir ödeme kendi sayfasında açık kalır.',
+  soldOut: 'Tükendi',
+  soldOutHint:
+    'Hepsi satıldı veya ayrıldı. Ayrılıp ödenmeyenler yeniden alınabilir olur: lütfen daha sonra tekrar bakın.',
+
   order: 'Sipariş',
   paidAt: 'Tarih ve saat',
   price: 'Fiyat',

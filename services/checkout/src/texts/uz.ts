@@ -128,6 +128,16 @@ export const uz: Texts = {
   aboutSeconds: 'Taxminan {count} son.',
   aboutMinutes: 'Taxminan {count} daq.',
 
+  continueToPay: 'Toʻlovga oʻtish',
+  amountBetween: '{min} dan {max} gacha summani kiriting.',
+  scanPage: 'Bu sahifani telefoningizda ochish uchun skanerlang',
+  linkEnded: 'Endi ochiq emas',
+  linkEndedHint:
+    'Bu havola endi toʻlov qabul qilmaydi. Boshlab qoʻygan toʻlovingiz oʻz sahifasida ochiq qoladi.',
+  soldOut: 'Sotib tugatilgan',
+  soldOutHint:
+    'Hammasi sotilgan yoki band qilingan. Band qilinib, toʻlanmagani yana mavjud boʻladi: iltimos, keyinroq yana qarang.',
+
   order: 'Buyurtma',
   paidAt: 'Sana va vaqt',
   price: 'Narx',

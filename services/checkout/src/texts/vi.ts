@@ -119,6 +119,16 @@ export const vi: Texts = {
   aboutSeconds: 'Khoảng {count} giây',
   aboutMinutes: 'Khoảng {count} phút',
 
+  continueToPay: 'Tiếp tục thanh toán',
+  amountBetween: 'Nhập số tiền từ {min} đến {max}.',
+  scanPage: 'Quét để mở trang này trên điện thoại',
+  linkEnded: 'Không còn mở',
+  linkEndedHint:
+    'Liên kết này không nhận thanh toán nữa. Khoản thanh toán bạn đã bắt đầu vẫn mở trên trang riêng của nó.',
+  soldOut: 'Đã bán hết',
+  soldOutHint:
+    'Tất cả đã được bán hoặc giữ chỗ. Phần được giữ mà không thanh toán sẽ lại có sẵn: vui lòng xem lại sau.',
+
   order: 'Đơn hàng',
   paidAt: 'Ngày và giờ',
   price: 'Giá',

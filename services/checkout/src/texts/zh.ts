@@ -115,6 +115,14 @@ export const zh: Texts = {
   aboutSeconds: '约 {count} 秒',
   aboutMinutes: '约 {count} 分钟',
 
+  continueToPay: '继续付款',
+  amountBetween: '请输入 {min} 到 {max} 之间的金额。',
+  scanPage: '扫码在手机上打开此页面',
+  linkEnded: '已停止收款',
+  linkEndedHint: '此链接不再接受付款。您已经开始的付款仍可在其页面上完成。',
+  soldOut: '已售罄',
+  soldOutHint: '已全部售出或被预留。预留后未付款的会重新可售，请稍后再看。',
+
   order: '订单',
   paidAt: '日期和时间',
   price: '价格',

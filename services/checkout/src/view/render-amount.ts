@@ -8,7 +8,11 @@ const LARGE_LENGTH = 8;
 const MIDDLE_LENGTH = 15;
 
 /** The largest figure of the page. */
-export function renderAmount(amount: string, { symbol, chain }: CheckoutOrder, say: Say): Html {
+export function renderAmount(
+  amount: string,
+  { symbol, chain }: Pick<CheckoutOrder, 'symbol' | 'chain'>,
+  say: Say,
+): Html {
   const figure = say.figure(amount);
   return markup`<p class="amount" data-size="${sizeOf(figure)}">${tokenGlyph(symbol, chain)}<bdi dir="ltr">${figure} <span>${symbol}</span></bdi></p>`;
 }

@@ -13,6 +13,7 @@ import { copyButton } from './copy-button.ts';
 import { foldsIn } from './folds.ts';
 import { markup, type Html } from './html.ts';
 import { ICONS, seal } from './icons.ts';
+import { renderLinkMain, type LinkForm, type LinkView } from './render-link.ts';
 import { headingOf, linkTo, renderOrder } from './render-order.ts';
 import { defaultPageContext, stateShown, type PageContext } from './page-context.ts';
 import { directionOf, type Theme } from './theme.ts';
@@ -87,7 +88,7 @@ export function titleOf(order: CheckoutOrder, state: CheckoutState, say: Say): s
 
 /** The merchant's name and logo; the theme's for a merchant without them. */
 export function brandOf(
-  { merchant }: CheckoutOrder,
+  { merchant }: { readonly merchant?: { readonly name: string | null; readonly logoUrl: string | null } },
   { brand, apiBase }: Pick<PageData, 'brand' | 'apiBase'>,
 ): Brand {
   const name = merchant?.name ?? null;
@@ -96,6 +97,22 @@ export function brandOf(
   // A path is one of the gateway's, which may be another host than the page's.
   const logoUrl = logo !== null && logo.startsWith('/') ? `${apiBase}${logo}` : logo;
   return { name: name ?? brand.name, logoUrl };
+}
+
+/** The page of a payment link. `query`: see Content. */
+export function renderLinkDocument(
+  frame: Frame,
+  link: LinkView,
+  form: LinkForm,
+  { query, apiBase }: { readonly query: string } & Pick<PageData, 'apiBase'>,
+): string {
+  const { say, theme, baseUrl } = frame;
+  const brand = brandOf(link, { brand: theme, apiBase });
+  const around = { shopName: theme.name, host: hostOf(baseUrl) };
+  const main = renderLinkMain(link, form, around, say);
+  const name = link.merchant.name ?? theme.name;
+  const title = [link.description, name === '' ? say('paymentRequest') : name].filter(Boolean).join(' · ');
+  return renderDocument(frame, { title, head: markup``, main, data: null, query, brand });
 }
 
 export function renderEmptyDocument(frame: Frame, data: PageData): string {
