@@ -24,6 +24,8 @@ export interface OrderToFormat {
   readonly pricing?: OrderPrice | null;
   /** Absent or null: an order of one coin. Else the number of chosen options, and `actualAmount` is in shares. */
   readonly choices?: number | null;
+  /** Absent or null: no payment link opened it. */
+  readonly linkId?: string | null;
   /** Null: the transfer needs the tag finalized or safe. */
   readonly confirmationsRequired: number | null;
 }
@@ -61,6 +63,7 @@ export function toNotifyOrder(
   return {
     orderId: order.orderId,
     uid: order.uid,
+    ...(order.linkId === undefined || order.linkId === null ? {} : { linkId: order.linkId }),
     orderType: order.orderType,
     status: order.status,
     reason: order.reason,

@@ -60,6 +60,8 @@ export interface OrderChoice {
 export interface NotifyOrder extends Partial<OrderPrice>, Partial<OrderChoice> {
   readonly orderId: string;
   readonly uid: string | null;
+  /** Absent for an order that no payment link opened. */
+  readonly linkId?: string;
   readonly orderType: OrderType;
   readonly status: OrderStatus;
   readonly reason: string | null;

@@ -1,4 +1,5 @@
 import { callApi, type CallSettings } from './call-api.ts';
+import type { LinkFields, LinkPage, PaymentLink, PaymentLinks } from './links.ts';
 import type {
   Chain,
   CheckoutOrder,
@@ -50,6 +51,12 @@ export interface Opentill {
   choose(orderId: string, coin: Coin, options?: CallOptions): Promise<CheckoutOrder>;
   /** `UNPROCESSABLE`: the hot wallet's balance is too low. */
   createPayout(fields: PayoutFields, options?: CallOptions): Promise<CreatedOrder>;
+  /** The same id with the same fields returns the same link. Each of its payments is an order with its `linkId`. */
+  createLink(fields: LinkFields, options?: CallOptions): Promise<PaymentLink>;
+  readLink(linkId: string, options?: CallOptions): Promise<PaymentLink>;
+  listLinks(page?: LinkPage, options?: CallOptions): Promise<PaymentLinks>;
+  /** Permanent. Open orders of the link may still be paid. */
+  closeLink(linkId: string, options?: CallOptions): Promise<PaymentLink>;
   /** Complete state of a collection or a payout. */
   status(orderId: string, options?: CallOptions): Promise<OrderWithUnmatched>;
   /** A collection as the checkout page shows it. */
@@ -116,6 +123,11 @@ export function createOpentill(options: OpentillOptions): Opentill {
     },
     createPayout: async (fields, call) =>
       (await post('/v1/order/createPayout', fields, call)) as CreatedOrder,
+    createLink: async (fields, call) => (await post('/v1/link/create', fields, call)) as PaymentLink,
+    readLink: async (linkId, call) => (await post('/v1/link/read', { linkId }, call)) as PaymentLink,
+    listLinks: async (page = {}, call) => (await post('/v1/link/list', page, call)) as PaymentLinks,
+    closeLink: async (linkId, call) =>
+      (await post('/v1/link/close', { linkId, closed: true }, call)) as PaymentLink,
     status: async (orderId, call) => {
       const path = `/v1/order/status/${encodeURIComponent(orderId)}`;
       return (await get(path, { sign: sign(orderId) }, call)) as OrderWithUnmatched;

@@ -206,6 +206,8 @@ interface OrderCoin extends Partial<Coin> {
 export interface Order extends OrderPrice, OrderCoin {
   readonly orderId: string;
   readonly uid: string | null;
+  /** Only of an order that a payment link opened. */
+  readonly linkId?: string;
   readonly orderType: OrderType;
   readonly status: OrderStatus;
   /** `Underpaid`, `Payout expired` … */

@@ -50,6 +50,31 @@ const first = (): Asked => server.asked[0]!;
 const parts = ({ body }: Asked) =>
   JSON.parse(body) as { sign: string; timestamp: number; nonce: string; data: object };
 
+describe('payment links', () => {
+  it('calls each operation with its signed data', async () => {
+    server.replies = Array.from({ length: 4 }, () => envelope(200, 'success', { linkId: 'coffee' }));
+    const link = {
+      linkId: 'coffee',
+      minPrice: '1',
+      maxPrice: '9',
+      currency: 'EUR',
+      symbol: 'USDT',
+      chain: 'TRON',
+    } as const;
+    const opentill = open();
+    expect(await opentill.createLink(link)).toEqual({ linkId: 'coffee' });
+    await opentill.readLink('coffee');
+    await opentill.listLinks({ limit: 5 });
+    await opentill.closeLink('coffee');
+    expect(server.asked.map((asked) => [asked.path, parts(asked).data])).toEqual([
+      ['/v1/link/create', link],
+      ['/v1/link/read', { linkId: 'coffee' }],
+      ['/v1/link/list', { limit: 5 }],
+      ['/v1/link/close', { linkId: 'coffee', closed: true }],
+    ]);
+  });
+});
+
 describe('requests', () => {
   it('signs a request as the gateway verifies it and sends its fields', async () => {
     server.replies = [envelope(200, 'success', { orderId: 'sdk:1' })];

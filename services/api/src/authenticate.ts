@@ -163,8 +163,11 @@ export async function authenticateOrderId(
   return 'status' in signer ? signer : signer.merchant;
 }
 
-/** Counts the address before any work on the signature. A merchant's raised limit of `pay` raises this limit too. */
-function countAddress({ limits, merchants }: AuthenticateDeps, { clientAddress }: Exchange): Promise<number> {
+/** Counts the address before any other work. A merchant's raised limit of `pay` raises this limit too. */
+export function countAddress(
+  { limits, merchants }: Pick<AuthenticateDeps, 'limits' | 'merchants'>,
+  { clientAddress }: Exchange,
+): Promise<number> {
   const { requests, seconds } = merchants.ipLimit('pay');
   return limits.take('address:order', clientAddress, { requests: requests * ORDERS_PER_ADDRESS, seconds });
 }

@@ -14,7 +14,13 @@ import {
   type Language,
 } from '@opentill/checkout/texts/languages';
 import type { CheckoutOrder, MerchantLinks } from '@opentill/checkout/view/checkout-order';
-import { renderNotice, renderOrderDocument, type Frame } from '@opentill/checkout/view/render-document';
+import {
+  renderLinkDocument,
+  renderNotice,
+  renderOrderDocument,
+  type Frame,
+} from '@opentill/checkout/view/render-document';
+import type { LinkForm, LinkView } from '@opentill/checkout/view/render-link';
 import { themeOf, themeStyle } from '@opentill/checkout/view/theme';
 import { familyOf } from '@opentill/domain/chains';
 import { NAME_PATTERN } from '@opentill/contracts/http/schema-words';
@@ -24,19 +30,21 @@ import { queryOf } from './routes/query.ts';
 /** Reason for a page without an order. Each has a heading and advice. */
 export type Notice = Extract<
   TextName,
-  'notFound' | 'linkNotValid' | 'tooManyRequests' | 'notAvailable' | 'noPage'
+  'notFound' | 'linkNotValid' | 'linkEnded' | 'soldOut' | 'tooManyRequests' | 'notAvailable' | 'noPage'
 >;
 
 const HINTS = {
   notFound: 'linkNotValidHint',
   linkNotValid: 'linkNotValidHint',
+  linkEnded: 'linkEndedHint',
+  soldOut: 'soldOutHint',
   tooManyRequests: 'tooManyRequestsHint',
   notAvailable: 'notAvailableHint',
   noPage: 'noPageHint',
 } as const satisfies Readonly<Record<Notice, TextName>>;
 
 /** Temporary notices, whose page offers another try. */
-const TEMPORARY: ReadonlySet<Notice> = new Set(['tooManyRequests', 'notAvailable']);
+const TEMPORARY: ReadonlySet<Notice> = new Set(['tooManyRequests', 'notAvailable', 'soldOut']);
 
 export interface CheckoutDesign extends LoadedTheme {
   readonly assets: PageAssets;
@@ -45,6 +53,8 @@ export interface CheckoutDesign extends LoadedTheme {
 /** The checkout page as HTTP responses, in the visitor's language. */
 export interface CheckoutPage {
   order(request: IncomingMessage, query: URLSearchParams, order: CheckoutOrder): Promise<Answer>;
+  /** The page of a payment link. */
+  link(request: IncomingMessage, status: number, link: LinkView, form: LinkForm): Answer;
   /** `merchant`: the one that the link names. */
   notice(request: IncomingMessage, status: number, notice: Notice, merchant?: MerchantLinks): Answer;
   /** A script or the logo; undefined for an unknown name. */
@@ -90,6 +100,15 @@ export function createCheckoutPage(design: CheckoutDesign, baseUrl: string): Che
       const headers = { ...answer.headers, Vary: 'Accept-Encoding, Accept-Language' };
       if (!takesGzip(request)) return { ...answer, headers };
       return { ...answer, headers: { ...headers, 'Content-Encoding': 'gzip' }, body: await compress(html) };
+    },
+    link(request, status, link, form) {
+      const query = queryOf(request);
+      const frame = frameFor(languageOf(request, query), false, link.merchant.accentColor);
+      const html = renderLinkDocument(frame, link, form, { query: query.toString(), apiBase });
+      // The form leads to the order's page, which may be on another host.
+      const forms = [new URL(baseUrl).origin];
+      const policy = contentPolicy({ style: frame.style, scripts: false, chain: null, forms });
+      return page(status, html, `${policy}; frame-ancestors 'none'`);
     },
     notice(request, status, notice, merchant) {
       const query = queryOf(request);

@@ -45,6 +45,8 @@ export interface MerchantBook {
    * as a wrong signature. Without an id: the `unnamedMax` oldest merchants.
    */
   candidates(merchantId: string | undefined): readonly Merchant[];
+  /** An enabled merchant, also one that was created since the last read. */
+  find(merchantId: string): Promise<Merchant | undefined>;
   limitOf(merchant: Merchant, endpoint: LimitedEndpoint): RateLimit;
   /**
    * Limit per client address, counted before the merchant is known. It is the highest limit among the merchants, so
@@ -120,12 +122,17 @@ export function createMerchantBook(deps: MerchantBookDeps): MerchantBook {
   }
 
   const refresh = () => (reading ??= read().finally(() => (reading = undefined)));
+  async function refreshOnMiss(): Promise<boolean> {
+    if (reading === undefined && deps.nowMs() - lastReadMs < MISS_INTERVAL_MS) return false;
+    await refresh();
+    return true;
+  }
   return {
     refresh,
-    async refreshOnMiss() {
-      if (reading === undefined && deps.nowMs() - lastReadMs < MISS_INTERVAL_MS) return false;
-      await refresh();
-      return true;
+    refreshOnMiss,
+    async find(merchantId) {
+      if (!known.has(merchantId)) await refreshOnMiss();
+      return known.get(merchantId)?.merchant;
     },
     get loaded() {
       return loaded;

@@ -107,6 +107,21 @@ function readCheckoutFields(
   order: OrderFields & Pick<CollectionFields, 'price' | 'accept'>,
   allowHttp: boolean,
 ): CollectionFields | Problem {
+  const shown = readShownFields(data, allowHttp);
+  if ('code' in shown) return shown;
+  const expiresInSeconds = readExpiresIn(data.get('expiresIn'));
+  if (expiresInSeconds === undefined) {
+    const detail = explainExpiresIn(data.get('expiresIn'), EXPIRES_IN_MIN_SECONDS, EXPIRES_IN_MAX_SECONDS);
+    return { code: 'EXPIRES_IN_INVALID', detail };
+  }
+  return { ...order, ...shown, expiresInSeconds };
+}
+
+/** Fields that the customer sees, of a collection or of a payment link. */
+export function readShownFields(
+  data: JsonObject,
+  allowHttp: boolean,
+): Pick<CollectionFields, 'returnUrl' | 'description'> | Problem {
   const returnUrl = readReturnUrl(data.get('returnUrl'), allowHttp);
   if (returnUrl === undefined) {
     const detail = explainReturnUrl(data.get('returnUrl'), RETURN_URL_CHARACTERS, allowHttp);
@@ -117,12 +132,7 @@ function readCheckoutFields(
     const detail = explainDescription(data.get('description'), DESCRIPTION_CHARACTERS);
     return { code: 'DESCRIPTION_INVALID', detail };
   }
-  const expiresInSeconds = readExpiresIn(data.get('expiresIn'));
-  if (expiresInSeconds === undefined) {
-    const detail = explainExpiresIn(data.get('expiresIn'), EXPIRES_IN_MIN_SECONDS, EXPIRES_IN_MAX_SECONDS);
-    return { code: 'EXPIRES_IN_INVALID', detail };
-  }
-  return { ...order, returnUrl, description, expiresInSeconds };
+  return { returnUrl, description };
 }
 
 /** Reads `data` of createPayout, like readCollectionFields. */
@@ -169,11 +179,8 @@ function readAccept(value: JsonValue | undefined, rules: FieldRules): readonly C
 }
 
 function readNames(data: JsonObject, rules: FieldRules): Pick<OrderFields, 'uid' | 'orderId'> | Problem {
-  const uid = readUid(data.get('uid'));
-  if (uid === undefined) return { code: 'UID_INVALID', detail: explainUid(data.get('uid')) };
-  if (uid === null && rules.version === 'V2')
-    return { code: 'UID_BLANK', detail: explainName('uid', undefined) };
-  if (uid === '0' || uid === '-0') return { code: 'UID_ZERO' };
+  const user = readUidField(data, rules.version);
+  if ('code' in user) return user;
   const orderId = readName(data.get('orderId'));
   // URL paths cannot contain the ids `.` and `..`.
   if (orderId === undefined || orderId === '.' || orderId === '..') {
@@ -182,7 +189,17 @@ function readNames(data: JsonObject, rules: FieldRules): Pick<OrderFields, 'uid'
   if (orderId === null && rules.version === 'V3') {
     return { code: 'ORDER_ID_BLANK', detail: explainName('orderId', undefined) };
   }
-  return { uid, orderId };
+  return { uid: user.uid, orderId };
+}
+
+export function readUidField(
+  data: JsonObject,
+  version: FieldRules['version'],
+): Pick<OrderFields, 'uid'> | Problem {
+  const uid = readUid(data.get('uid'));
+  if (uid === undefined) return { code: 'UID_INVALID', detail: explainUid(data.get('uid')) };
+  if (uid === null && version === 'V2') return { code: 'UID_BLANK', detail: explainName('uid', undefined) };
+  return uid === '0' || uid === '-0' ? { code: 'UID_ZERO' } : { uid };
 }
 
 /** An amount, or a price with its currency. Next to an amount both are unknown members, as before prices existed. */
@@ -192,18 +209,26 @@ function readValue(data: JsonObject): Pick<CollectionFields, 'amount' | 'price'>
     const amount = readAmount(data);
     return typeof amount === 'string' ? { amount, price: null } : amount;
   }
+  const price = readPrice(data, 'price');
+  return 'code' in price ? price : { amount: null, price };
+}
+
+/** @param name of the member with the price; its currency is in `currency` */
+export function readPrice(data: JsonObject, name: string): Price | Problem {
   const code = data.get('currency');
   const currency = typeof code === 'string' ? code.toUpperCase() : undefined;
   if (!isCurrency(currency)) return { code: 'CURRENCY_INVALID', detail: explainCurrency(code) };
-  const text = readDecimal(value);
+  const text = readDecimal(data.get(name));
   const parsed = text === undefined ? undefined : parsePrice(text, currency);
-  if (parsed?.ok !== true) return { code: 'PRICE_INVALID', detail: explainPrice(value, currency) };
-  return { amount: null, price: parsed.price };
+  return parsed?.ok === true
+    ? parsed.price
+    : { code: 'PRICE_INVALID', detail: explainPrice(data.get(name), currency, name) };
 }
 
-function readAmount(data: JsonObject): string | Problem {
-  const amount = readDecimal(data.get('amount'));
-  if (amount === undefined) return { code: 'AMOUNT_BLANK', detail: explainAmount(data.get('amount')) };
+/** @param name of the member with the amount */
+export function readAmount(data: JsonObject, name = 'amount'): string | Problem {
+  const amount = readDecimal(data.get(name));
+  if (amount === undefined) return { code: 'AMOUNT_BLANK', detail: explainAmount(data.get(name), name) };
   return isZero(amount) ? { code: 'AMOUNT_ZERO' } : amount;
 }
 
@@ -222,7 +247,7 @@ function readText(value: JsonValue | undefined): string | undefined {
 }
 
 /** null when blank, undefined when invalid. */
-function readName(value: JsonValue | undefined): string | null | undefined {
+export function readName(value: JsonValue | undefined): string | null | undefined {
   if (isBlank(value)) return null;
   return typeof value === 'string' && NAME_GRAMMAR.test(value) ? value : undefined;
 }

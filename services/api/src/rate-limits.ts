@@ -14,6 +14,7 @@ export type LimitKind =
   | `ip:${'createCollection' | 'createPayout' | 'status' | 'supportSymbols'}`
   | `merchant:${'createCollection' | 'createPayout'}`
   | `order:${'pay' | 'getOrderStatus' | 'checkout' | 'events' | 'choose'}`
+  | `${'ip' | 'link'}:openOrder`
   | 'refused'
   | ProcessLimitKind;
 
@@ -42,6 +43,13 @@ export const UNNAMED_FAILURES_SECONDS = 60;
 export const REFUSED_SIGNATURE_LIMIT: RateLimit = { requests: 100, seconds: 10 };
 /** Without scripts the page reloads every few seconds, and a customer may have it open twice. */
 export const CHECKOUT_PAGE_LIMIT: RateLimit = { requests: 10, seconds: 5 };
+
+/**
+ * Orders that payment links open for a client address, and orders of one link. A reserved piece of stock stays reserved
+ * until its order expires, so an address must not take many.
+ */
+export const LINK_ORDERS_PER_ADDRESS: RateLimit = { requests: 20, seconds: 600 };
+export const ORDERS_PER_LINK: RateLimit = { requests: 100, seconds: 60 };
 
 /** Browsers keep a logo, so each customer behind an address asks once. */
 export const MERCHANT_LOGO_LIMIT: RateLimit = { requests: 500, seconds: 10 };

@@ -156,3 +156,44 @@ export interface SupportedSymbolAnswer {
   readonly minAmount: string | null;
   readonly maxAmount: string | null;
 }
+
+/** Decimal strings: exactly one of `amount`, `price`, the pair of amounts or the pair of prices. */
+export interface LinkValue {
+  readonly amount?: string;
+  readonly price?: string;
+  readonly minAmount?: string;
+  readonly maxAmount?: string;
+  readonly minPrice?: string;
+  readonly maxPrice?: string;
+  /** ISO 4217, with prices. */
+  readonly currency?: string;
+}
+
+export type LinkState = 'OPEN' | 'SOLD_OUT' | 'EXPIRED' | 'CLOSED';
+
+/** A payment link (docs/api.md section 10). Times are Unix seconds. */
+export interface LinkAnswer extends LinkValue {
+  readonly linkId: string;
+  /** The page of the link. */
+  readonly url: string;
+  readonly state: LinkState;
+  readonly symbol: string;
+  readonly chain: Chain;
+  readonly uid: string | null;
+  readonly description: string | null;
+  readonly returnUrl: string | null;
+  readonly stock: number | null;
+  /** At most LINK_STOCK_MAX are counted, as of `reserved`. */
+  readonly sold: number;
+  readonly reserved: number;
+  readonly expiresAt: number | null;
+  readonly closedAt: number | null;
+  readonly createdAt: number;
+}
+
+export interface LinksAnswer {
+  /** Newest first. */
+  readonly links: readonly LinkAnswer[];
+  /** `before` of the next page; null at the end. */
+  readonly next: string | null;
+}

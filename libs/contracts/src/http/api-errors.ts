@@ -37,6 +37,10 @@ export const API_ERRORS = {
   RETURN_URL_INVALID: { status: 400, msg: 'The returnUrl is invalid.' },
   DESCRIPTION_INVALID: { status: 400, msg: 'The description is invalid.' },
   EXPIRES_IN_INVALID: { status: 400, msg: 'The expiresIn is invalid.' },
+  /** Missing, or not of the grammar of order ids. */
+  LINK_ID_INVALID: { status: 400, msg: 'The linkId is invalid.' },
+  /** Another member of a payment link, or of an operation on links. */
+  LINK_INVALID: { status: 400, msg: 'The link is invalid.' },
   /** The request line or the URL cannot be parsed. */
   BAD_REQUEST: { status: 400, msg: 'Bad request' },
   SIGN_BLANK: { status: 401, msg: 'The sign cannot be left blank.' },
@@ -46,6 +50,7 @@ export const API_ERRORS = {
   TIMESTAMP_EXPIRED: { status: 401, msg: 'Timestamp expired' },
   NONCE_USED: { status: 401, msg: 'Nonce already used' },
   ORDER_NOT_FOUND: { status: 404, msg: 'Order not found' },
+  LINK_NOT_FOUND: { status: 404, msg: 'Link not found' },
   NOT_FOUND: { status: 404, msg: 'Not found' },
   METHOD_NOT_ALLOWED: { status: 405, msg: 'Method not allowed' },
   REQUEST_TIMEOUT: { status: 408, msg: 'Request timeout' },
@@ -53,6 +58,8 @@ export const API_ERRORS = {
   ORDER_ID_EXISTS: { status: 409, msg: 'Order ID already exists.' },
   /** Paid, ended, or past its expiry: another coin can no longer be chosen. */
   ORDER_CLOSED: { status: 409, msg: 'The order is closed.' },
+  /** The same linkId with other contents. */
+  LINK_ID_EXISTS: { status: 409, msg: 'Link ID already exists.' },
   BODY_TOO_LARGE: { status: 413, msg: 'The request body is too large.' },
   /** Not `application/json`, or compressed. */
   MEDIA_TYPE_UNSUPPORTED: { status: 415, msg: 'Unsupported media type' },

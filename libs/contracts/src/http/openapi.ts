@@ -1,6 +1,8 @@
 import { duplicateOfOrderText, type ApiErrorCode } from './api-errors.ts';
+import { LINK_PATHS } from './openapi-links.ts';
+import { merchantId, parameter, requestBody, SIGNED_POST } from './openapi-parts.ts';
 import { ref, responses } from './responses.ts';
-import { API_SCHEMAS, type ApiSchemaName, type JsonSchema } from './schemas.ts';
+import { API_SCHEMAS, type JsonSchema } from './schemas.ts';
 
 const SIGNED_GET: readonly ApiErrorCode[] = [
   'ORDER_ID_BLANK',
@@ -8,19 +10,6 @@ const SIGNED_GET: readonly ApiErrorCode[] = [
   'SIGN_WRONG',
   'MERCHANT_UNNAMED',
   'ORDER_NOT_FOUND',
-];
-const SIGNED_POST: readonly ApiErrorCode[] = [
-  'BODY_NOT_JSON',
-  'DATA_BLANK',
-  'SIGN_BLANK',
-  'TIMESTAMP_BLANK',
-  'NONCE_BLANK',
-  'SIGN_WRONG',
-  'TIMESTAMP_EXPIRED',
-  'NONCE_USED',
-  'MERCHANT_UNNAMED',
-  'BODY_TOO_LARGE',
-  'MEDIA_TYPE_UNSUPPORTED',
 ];
 const ORDER_FIELDS: readonly ApiErrorCode[] = [
   'AMOUNT_BLANK',
@@ -39,29 +28,6 @@ const ORDER_FIELDS: readonly ApiErrorCode[] = [
   'CHAIN_NOT_READY',
 ];
 
-function requestBody(data: ApiSchemaName): object {
-  return {
-    required: true,
-    content: {
-      'application/json': {
-        schema: {
-          allOf: [ref('RequestEnvelope'), { type: 'object', properties: { data: ref(data) } }],
-        },
-      },
-    },
-  };
-}
-
-function parameter(name: string, place: 'query' | 'path' | 'header', required: boolean, description: string) {
-  return { name, in: place, required, description, schema: { type: 'string' } };
-}
-
-const merchantId = parameter(
-  'X-Merchant-Id',
-  'header',
-  false,
-  'Names the merchant, for clients whose base URL does not. Without either, the signature is checked against the oldest merchants of the gateway, up to a configured number.',
-);
 const orderIdQuery = parameter('orderId', 'query', true, 'Identifier given at creation.');
 const signQuery = parameter(
   'sign',
@@ -196,6 +162,7 @@ const paths = {
       },
     },
   },
+  ...LINK_PATHS,
   '/v1/symbol/supportSymbols': {
     get: {
       operationId: 'supportSymbols',
@@ -280,7 +247,13 @@ export const OPENAPI_DOCUMENT = {
       description: 'For gateways with few merchants, and for requests that name the merchant in a header.',
     },
   ],
-  tags: [{ name: 'Orders' }, { name: 'Checkout' }, { name: 'Symbols' }, { name: 'Callbacks' }],
+  tags: [
+    { name: 'Orders' },
+    { name: 'Links' },
+    { name: 'Checkout' },
+    { name: 'Symbols' },
+    { name: 'Callbacks' },
+  ],
   paths,
   webhooks,
   components: { schemas: API_SCHEMAS },

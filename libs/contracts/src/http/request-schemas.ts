@@ -1,12 +1,12 @@
 import { chain, NAME_PATTERN, orderId, orNull, type JsonSchema } from './schema-words.ts';
 
-const requestAmount: JsonSchema = {
+export const requestAmount: JsonSchema = {
   description:
     'Decimal amount greater than zero, with at most the decimals of the token. A JSON number is accepted too; its literal text is read.',
   anyOf: [{ type: 'string', pattern: '^[0-9]+(\\.[0-9]+)?$', maxLength: 31 }, { type: 'number' }],
   examples: ['25.00'],
 };
-const requestUid: JsonSchema = {
+export const requestUid: JsonSchema = {
   description:
     'User identifier: an integer, or the same characters as `orderId`. Required for V2 merchants; not `0`.',
   anyOf: [{ type: 'string', pattern: NAME_PATTERN }, { type: 'integer' }, { type: 'null' }],
@@ -16,7 +16,7 @@ const requestOrderId: JsonSchema = {
   description: `${String(orderId['description'])} Required for V3 merchants; generated for V2 merchants.`,
   examples: ['order-1001'],
 };
-const requestSymbol: JsonSchema = {
+export const requestSymbol: JsonSchema = {
   type: 'string',
   minLength: 1,
   description: 'Token symbol; case does not matter.',

@@ -1,6 +1,14 @@
 import { coinOfAmounts, options, orderOption, payments, withMembers } from './option-schemas.ts';
 import { payinOrder, UNMATCHED, unmatchedPayments, unmatchedTransfer } from './checkout-schemas.ts';
 import { ERROR_ENVELOPE } from './error-envelope.ts';
+import {
+  closeLinkData,
+  createLinkData,
+  link,
+  linkList,
+  listLinksData,
+  readLinkData,
+} from './link-schemas.ts';
 import { chooseData, createCollectionData, createPayoutData } from './request-schemas.ts';
 import {
   chain,
@@ -57,6 +65,15 @@ const orderFields = {
   },
 };
 
+/** Only of an order that a payment link opened. */
+const linkOfOrder = {
+  linkId: {
+    ...orderId,
+    description: 'Only of an order that a payment link opened: its linkId.',
+    examples: [],
+  },
+};
+
 /** Adds the optional members of an order with a price. */
 function withPrice(schema: JsonSchema): JsonSchema {
   return {
@@ -81,7 +98,7 @@ function withPrice(schema: JsonSchema): JsonSchema {
 
 const notifyOrder = withMembers(
   withPrice(object('The state of an order; `data` of the order callbacks.', orderFields)),
-  coinOfAmounts,
+  { ...coinOfAmounts, ...linkOfOrder },
 );
 
 const notifyUnmatched = withMembers(
@@ -109,12 +126,12 @@ const notifyUnmatched = withMembers(
       },
     ),
   ),
-  coinOfAmounts,
+  { ...coinOfAmounts, ...linkOfOrder },
 );
 
 const orderState = withMembers(
   withPrice(object('The full state of an order.', { ...orderFields, unmatched: unmatchedPayments })),
-  coinOfAmounts,
+  { ...coinOfAmounts, ...linkOfOrder },
 );
 
 const newOrder = withPrice(
@@ -266,6 +283,12 @@ export const API_SCHEMAS = {
   OrderOption: orderOption,
   ChooseData: chooseData,
   PaymentOrderStatus: object('The compact status.', { status: orderStatus, unmatched: unmatchedPayments }),
+  CreateLinkData: createLinkData,
+  ReadLinkData: readLinkData,
+  CloseLinkData: closeLinkData,
+  ListLinksData: listLinksData,
+  PaymentLink: link,
+  PaymentLinks: linkList,
   SupportedSymbol: supportedSymbol,
   ErrorEnvelope: ERROR_ENVELOPE,
 } as const satisfies Readonly<Record<string, JsonSchema>>;

@@ -34,6 +34,7 @@ const SAMPLES: Readonly<Record<string, unknown>> = {
   minAmount: '1.00',
   maxAmount: null,
   timestamp: 1_795_262_400,
+  createdAt: 1_795_262_400,
   serverTime: 1_795_262_460,
   expiredTime: 1_795_264_200,
   paymentUrl: `https://pay.example.com/checkout?orderId=order-1001&sign=${SAMPLE_SIGN}.shop-1`,

@@ -10,15 +10,15 @@ const AMOUNT_FORM = 'write digits with a point, such as "25.00"';
 const NAME_FORM = '1 to 64 letters, digits and _ - . : ~ @';
 const NAME_CHARACTERS_MAX = 64;
 
-export function explainAmount(value: JsonValue | undefined): string {
+export function explainAmount(value: JsonValue | undefined, field = 'amount'): string {
   const text = typeof value === 'string' ? value : asNumberLexeme(value);
-  if (text === undefined || isBlank(value)) return wrongType('amount', value, AMOUNT_FORM);
+  if (text === undefined || isBlank(value)) return wrongType(field, value, AMOUNT_FORM);
   if (AMOUNT_GRAMMAR.test(text)) {
-    return `amount: has ${text.replace('.', '').length} digits; at most ${AMOUNT_DIGITS_MAX}`;
+    return `${field}: has ${text.replace('.', '').length} digits; at most ${AMOUNT_DIGITS_MAX}`;
   }
-  if (/[eE]/.test(text)) return `amount: ${quote(text)} has an exponent or letters; ${AMOUNT_FORM}`;
-  if (/^[+-]/.test(text)) return `amount: ${quote(text)} has a sign; ${AMOUNT_FORM}`;
-  return `amount: ${quote(text)} is not a decimal number; ${correctedAmount(text) ?? AMOUNT_FORM}`;
+  if (/[eE]/.test(text)) return `${field}: ${quote(text)} has an exponent or letters; ${AMOUNT_FORM}`;
+  if (/^[+-]/.test(text)) return `${field}: ${quote(text)} has a sign; ${AMOUNT_FORM}`;
+  return `${field}: ${quote(text)} is not a decimal number; ${correctedAmount(text) ?? AMOUNT_FORM}`;
 }
 
 /** Three digits after a comma may be thousands or decimals, so that amount is not corrected. */
@@ -33,10 +33,10 @@ export function explainCurrency(value: JsonValue | undefined): string {
   return `currency: ${quote(value)} is unknown; ${form}`;
 }
 
-export function explainPrice(value: JsonValue | undefined, currency: Currency): string {
+export function explainPrice(value: JsonValue | undefined, currency: Currency, field = 'price'): string {
   const text = typeof value === 'string' ? value : asNumberLexeme(value);
   const form = `a price in ${currency} is greater than zero, with at most ${minorUnits(currency)} decimals and 18 digits`;
-  return text === undefined ? wrongType('price', value, form) : `price: ${quote(text)}; ${form}`;
+  return text === undefined ? wrongType(field, value, form) : `${field}: ${quote(text)}; ${form}`;
 }
 
 export function explainSymbol(value: JsonValue | undefined): string {
@@ -48,8 +48,8 @@ export function explainChain(value: JsonValue | undefined, enabled: readonly Cha
   return `chain: ${quote(value)} is unknown; ${oneOf(enabled)}`;
 }
 
-/** `orderId`, or a `uid` that is no number. */
-export function explainName(field: 'orderId' | 'uid', value: JsonValue | undefined): string {
+/** `orderId`, `linkId`, or a `uid` that is no number. */
+export function explainName(field: 'orderId' | 'linkId' | 'uid', value: JsonValue | undefined): string {
   if (typeof value !== 'string' || isBlank(value)) {
     const literal = asNumberLexeme(value);
     return literal === undefined

@@ -133,6 +133,7 @@ it('lists the values of an existing order that differ from the request', () => {
     rate: null,
     choices: null,
     options: null,
+    linkId: null,
   };
   expect(explainExisting(existing, ['amount'], assets)).toBe('orderId: exists with amount 5.00');
   expect(explainExisting(existing, ['orderType', 'amount'], assets)).toBe('orderId: exists as a payout');

@@ -6,7 +6,7 @@ import type { Asset } from '../asset-book.ts';
 import { explainOrigin } from '../explain/explain-order.ts';
 import type { CollectionFields } from '../order-fields.ts';
 import type { Problem } from '../problem.ts';
-import type { NewOption } from '../store/create-orders.ts';
+import type { NewOption, NewOrder } from '../store/create-orders.ts';
 import type { CreationAttempt, OrderRequest } from './create-once.ts';
 import { creationOf, isInRange, newOrder, ONE_COIN, type OwnFields } from './new-order.ts';
 import { pricedOptions, quote, type Quote } from './price-options.ts';
@@ -56,7 +56,7 @@ async function createForOneCoin(
   });
   // On an error the address is discarded. After a timeout an order may use it, and an error of Postgres may concern the
   // address. Indices are plentiful, and two orders must never share an address.
-  const result = await deps.store.createCollection({
+  const result = await storing(deps, order)({
     ...creationOf(deps, order, request.nonce),
     derivationIndex: fresh.derivationIndex,
   });
@@ -79,7 +79,12 @@ async function createWithOptions(
     choices: 0,
     options: options.map(newOption),
   });
-  return { order, result: await deps.store.createCollection(creationOf(deps, order, request.nonce)) };
+  return { order, result: await storing(deps, order)(creationOf(deps, order, request.nonce)) };
+}
+
+/** An order of a payment link needs the lock of the link. */
+function storing({ store }: Pick<OrderDeps, 'store'>, { linkId }: Pick<NewOrder, 'linkId'>) {
+  return linkId === null ? store.createCollection : store.openLinkOrder;
 }
 
 function newOption({ asset, amount, quoted }: Option): NewOption {

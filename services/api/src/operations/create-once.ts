@@ -21,6 +21,8 @@ export interface OrderRequest<Fields extends OrderFields = AnyOrderFields> {
   readonly signedDataHash: string | null;
   /** Stored with the order: its later spans become descendants of the request's. */
   readonly traceparent: string | undefined;
+  /** The payment link that opens the order. */
+  readonly linkId?: string;
 }
 
 /** Result of an operation: the stored order, or the reason for the rejection. */
@@ -47,6 +49,9 @@ export async function createOnce(
     case 'DUPLICATE':
     case 'EXISTS':
       return answerExisting(deps, request, result.existing);
+    case 'LINK_ENDED':
+    case 'SOLD_OUT':
+      throw new Error(`${result.outcome}: no payment link opens this order`);
     case 'CREATED':
       deps.wakeRelay();
       deps.observe.orderCreated(order);

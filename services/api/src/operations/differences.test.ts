@@ -22,6 +22,7 @@ const payout: CreatedOrder = {
   rate: null,
   choices: null,
   options: null,
+  linkId: null,
 };
 const request = {
   orderType: 'PAYOUT' as const,

@@ -43,7 +43,7 @@ export function isInRange(amount: BaseUnits, asset: Asset): boolean {
 /** Builds the order of a request. It expires at a whole second, as merchants see it. */
 export function newOrder(
   deps: Pick<OrderDeps, 'newId' | 'clock'>,
-  { merchant, fields, orderType, signedDataHash, traceparent }: OrderRequest,
+  { merchant, fields, orderType, signedDataHash, traceparent, linkId }: OrderRequest,
   asset: Asset,
   amount: BaseUnits,
   own: OwnFields & { readonly ttlSeconds: number },
@@ -66,6 +66,7 @@ export function newOrder(
     ...ownFields,
     confirmationsRequired: asset.confirmationsFor(amount),
     signedDataHash,
+    linkId: linkId ?? null,
     traceparent,
     createdAt,
     expiresAt: new Date((unixSeconds(createdAt) + ttlSeconds) * 1000),

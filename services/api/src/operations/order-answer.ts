@@ -39,7 +39,7 @@ import type { MerchantProfileRow, OrderRow, PaymentRow, StatusRow } from '../sto
  * checkout page passes on unchanged, including merchants' own pages. Neither id contains characters that a query
  * escapes.
  */
-function paymentUrl(
+export function paymentUrl(
   checkoutBaseUrl: string,
   { token, merchantId }: Pick<Merchant, 'token' | 'merchantId'>,
   orderId: string,
@@ -139,7 +139,7 @@ function unmatchedOf(order: StatusRow, assets: AssetBook): UnmatchedPayment[] {
 /** Digits of the hash in the URL of a logo. A changed logo has another URL. */
 export const LOGO_VERSION_LENGTH = 16;
 
-function profileOf({ merchantId, logoHash, ...profile }: MerchantProfileRow): MerchantProfile {
+export function profileOf({ merchantId, logoHash, ...profile }: MerchantProfileRow): MerchantProfile {
   const version = logoHash?.slice(0, LOGO_VERSION_LENGTH);
   const { name, accentColor, supportUrl, supportEmail, shopUrl } = profile;
   return {

@@ -33,6 +33,8 @@ import {
   withoutSlash,
   type DocsDeps,
 } from './docs.ts';
+import { LINK_PAGE_PATH, linkCodeRoute, linkPageRoute, openLinkOrderRoute } from './link-page.ts';
+import { linkRoutes } from './link-routes.ts';
 import { merchantLogoRoute } from './merchant-logo.ts';
 import {
   CREATE_COLLECTION_PATH,
@@ -76,6 +78,8 @@ export function buildRouter(deps: RouterDeps): Express {
   get('/m/:merchantId/logo', merchantLogoRoute(deps));
   getOrPost('/checkout', checkoutRoute(deps), chooseOnPageRoute(deps), checkoutErrorPage(deps));
   get('/checkout/assets/:name', checkoutAssetRoute(deps));
+  getOrPost(LINK_PAGE_PATH, linkPageRoute(deps), openLinkOrderRoute(deps), checkoutErrorPage(deps));
+  get(`${LINK_PAGE_PATH}/qr.svg`, linkCodeRoute(deps));
   const unknown: Route = (request) =>
     unknownPathPage(deps, request) ?? refusal('NOT_FOUND', 'path: is unknown; /docs lists all paths');
   addDocuments(get, deps, unknown);
@@ -154,6 +158,7 @@ function addMerchantRoutes(
 ): void {
   post(CREATE_COLLECTION_PATH, createCollectionRoute(deps));
   post(CREATE_PAYOUT_PATH, createPayoutRoute(deps));
+  for (const [path, route] of linkRoutes(deps)) post(path, route);
   get('/v1/order/status/:orderId', statusRoute(deps));
   getFromAnyPage('/v1/order/pay', payRoute(deps));
   getFromAnyPage('/v1/order/getOrderStatus', getOrderStatusRoute(deps));

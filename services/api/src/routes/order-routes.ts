@@ -50,7 +50,7 @@ export const ORDER_ID_OF_QUERY_MISSING = 'orderId: is missing in the query, or i
 /** Grammar of order ids. Other ids cannot exist and are not looked up. */
 const ORDER_ID_GRAMMAR = /^[A-Za-z0-9_.:~@-]{1,64}$/;
 
-function rulesFor(merchant: Merchant, deps: OrderRouteDeps): FieldRules {
+export function rulesFor(merchant: Merchant, deps: OrderRouteDeps): FieldRules {
   return {
     version: merchant.version,
     allowHttpReturnUrl: deps.allowHttpReturnUrl,

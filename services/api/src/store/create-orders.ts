@@ -41,6 +41,8 @@ export interface NewOrder {
   /** Null for an order of one coin, as are the options. Else the number of chosen options. */
   readonly choices: number | null;
   readonly options: readonly NewOption[] | null;
+  /** The payment link that opens it. */
+  readonly linkId: string | null;
 }
 
 /** A coin in which the order may be paid. */
@@ -91,6 +93,7 @@ const CREATED = [
   'price',
   'rate',
   'choices',
+  'linkId',
 ] as const satisfies readonly (keyof NewOrder)[];
 
 /** An order as first created. Repeated requests are compared with it and answered from it. */
@@ -101,10 +104,15 @@ export interface ExistingOrder extends CreatedOrder {
   readonly status: OrderStatus;
 }
 
-/** Outcome of a creation. INSUFFICIENT and DUPLICATE occur only for payouts. */
+/**
+ * Outcome of a creation. INSUFFICIENT and DUPLICATE occur only for payouts, LINK_ENDED and SOLD_OUT only for orders of a
+ * payment link.
+ */
 export type CreationOutcome =
-  | { readonly outcome: 'CREATED' | 'NONCE_USED' | 'INSUFFICIENT' }
+  | { readonly outcome: 'CREATED' | 'NONCE_USED' | 'INSUFFICIENT' | LinkRefusal }
   | { readonly outcome: 'EXISTS' | 'DUPLICATE'; readonly existing: ExistingOrder };
+
+export type LinkRefusal = 'LINK_ENDED' | 'SOLD_OUT';
 
 type OutcomeRow = ExistingOrder & Pick<CreationOutcome, 'outcome'>;
 
@@ -155,6 +163,14 @@ export function creations(db: Db) {
       runsAtOnce: CREATIONS_AT_ONCE,
       inputsPerRun: CREATIONS_PER_CALL,
     }),
+
+    /** The same for an order that a payment link opens, unless the link has ended or its stock is taken. */
+    async openLinkOrder({ derivationIndex, ...input }: NewCollection): Promise<CreationOutcome> {
+      const p = JSON.stringify({ ...creation(input), derivationIndex });
+      const { rows } = await sql<OutcomeRow>`
+        select r.outcome, ${FUNCTION_COLUMNS} from open_link_order(${p}) r`.execute(db);
+      return toOutcome(rows[0]);
+    },
 
     /** Spends the nonce, stores the payout, reserves its amount and appends its events, or only spends the nonce. */
     async createPayout(input: Creation): Promise<CreationOutcome> {

@@ -94,6 +94,11 @@ export interface LogoRow {
   readonly logoHash: string;
 }
 
+/** Column of a merchant `m`. */
+export const MERCHANT_PROFILE = sql`
+  jsonb_build_object('merchantId', m.merchant_id, 'name', nullif(m.name, m.merchant_id), 'logoHash', m.logo_hash,
+    'accentColor', m.accent_color, 'supportUrl', m.support_url, 'supportEmail', m.support_email, 'shopUrl', m.shop_url)`;
+
 const ORDER_COLUMNS = createdColumns('o');
 
 /** Columns of an order `o`. Bounded ranges of the index unmatched_deposit_shown, which is empty for most orders. */
@@ -161,9 +166,7 @@ export function orderReads(db: Db, tokens: readonly TokenId[]) {
           coalesce(t.block_height, p.block_height) as "blockHeight", coalesce(t.block_time, p.block_time) as "blockTime",
           ${PAYMENTS} as payments, case when o.choices is not null then t.coin end as "transferCoin",
           t.state as "transferState", p.state as "fateState", p.succeeded, p.delivered,
-          jsonb_build_object('merchantId', m.merchant_id, 'name', nullif(m.name, m.merchant_id), 'logoHash', m.logo_hash,
-            'accentColor', m.accent_color, 'supportUrl', m.support_url, 'supportEmail', m.support_email,
-            'shopUrl', m.shop_url) as merchant,
+          ${MERCHANT_PROFILE} as merchant,
           ${unmatched} as unmatched, ${count} as "unmatchedCount"
         from orders o
         join merchant m on m.merchant_id = o.merchant_id

@@ -58,6 +58,7 @@ interface LockedRow {
   choices: number | null;
   /** Null for an order of one coin. Base units are text, because JSON numbers lose precision. */
   options: readonly (Omit<OrderCoin, 'whole'> & { readonly whole: string })[] | null;
+  link_id: string | null;
   confirmations_required: number | null;
   cutoff_seconds: number;
   notify_reverted: boolean;
@@ -102,6 +103,7 @@ export async function lockOrders(
     select o.order_pk, o.merchant_id, o.order_id, o.uid, o.status, o.reason, o.chain, o.symbol, o.contract_address,
       o.decimals, o.display_decimals, o.amount, o.accepted_amount, o.detected_amount, o.actual_amount,
       o.currency, o.price, o.rate, o.choices, ${OPTIONS} as options,
+      o.currency, o.price, o.rate, o.link_id,
       o.confirmations_required, m.notify_reverted, m.notify_unmatched,
       o.late_callback_at, o.late_callback_due_at, o.unmatched_callback_at, o.unmatched_callback_due_at, o.traceparent,
       floor(extract(epoch from o.cutoff_at))::float8 as cutoff_seconds
@@ -129,6 +131,7 @@ export async function lockOrders(
     pricing: pricingOf(row),
     choices: row.choices,
     coins: coinsOf(row),
+    linkId: row.link_id,
     confirmationsRequired: row.confirmations_required,
     cutoffSeconds: row.cutoff_seconds,
     notifyReverted: row.notify_reverted,

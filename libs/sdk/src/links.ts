@@ -1,0 +1,72 @@
+import type { Chain } from './orders.ts';
+
+/** Decimal strings, never floats. Amounts are in units of the token, prices in units of the currency (ISO 4217). */
+export type LinkValue =
+  | { readonly amount: string }
+  | { readonly price: string; readonly currency: string }
+  | { readonly minAmount: string; readonly maxAmount: string }
+  | { readonly minPrice: string; readonly maxPrice: string; readonly currency: string };
+
+interface SharedFields {
+  /** Your own unique id: 1 to 64 letters, digits and `_ - . : ~ @`. Its orders and callbacks contain it. */
+  readonly linkId: string;
+  readonly symbol: string;
+  readonly chain: Chain;
+  /** The uid of its orders. */
+  readonly uid?: string | number;
+  /** Shown on the page of the link and at checkout; at most 120 characters. */
+  readonly description?: string;
+  /** The checkout page links back to it. Its origin must be on your list. */
+  readonly returnUrl?: string;
+  /** Most orders that are open or paid: 1 to 10,000. */
+  readonly stock?: number;
+  /** Unix seconds. From then on it opens no orders. */
+  readonly expiresAt?: number;
+}
+
+export type LinkFields = SharedFields & LinkValue;
+
+/** Only an OPEN link opens orders. SOLD_OUT ends when an unpaid order expires. */
+export type LinkState = 'OPEN' | 'SOLD_OUT' | 'EXPIRED' | 'CLOSED';
+
+export interface PaymentLink {
+  readonly linkId: string;
+  /** The page. `${url}/qr.svg` is its QR code. */
+  readonly url: string;
+  readonly state: LinkState;
+  readonly amount?: string;
+  readonly price?: string;
+  readonly minAmount?: string;
+  readonly maxAmount?: string;
+  readonly minPrice?: string;
+  readonly maxPrice?: string;
+  readonly currency?: string;
+  readonly symbol: string;
+  readonly chain: Chain;
+  readonly uid: string | null;
+  readonly description: string | null;
+  readonly returnUrl: string | null;
+  readonly stock: number | null;
+  /** Paid orders; 10,000 also stands for more. May exceed the stock by late payments that an operator accepted. */
+  readonly sold: number;
+  /** Orders that wait for a payment or its confirmation; 10,000 also stands for more. */
+  readonly reserved: number;
+  /** Unix seconds, as the next two. */
+  readonly expiresAt: number | null;
+  readonly closedAt: number | null;
+  readonly createdAt: number;
+}
+
+export interface LinkPage {
+  /** 1 to 100. @default 20 */
+  readonly limit?: number;
+  /** `next` of the page before. */
+  readonly before?: string;
+}
+
+export interface PaymentLinks {
+  /** Newest first. */
+  readonly links: readonly PaymentLink[];
+  /** Null at the end. */
+  readonly next: string | null;
+}
