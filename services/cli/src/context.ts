@@ -17,6 +17,8 @@ export type CliErrorCode =
   /** The wallet is restored, but some balances could not be determined; the message names them. */
   | 'RECOVERY_INCOMPLETE'
   | 'OPS_UNREACHABLE'
+  /** The merchant API refused the call, or was not reached. */
+  | 'MERCHANT_API'
   | 'NOT_FOUND'
   | 'DOCTOR_FAILED'
   | 'BOOKS_DIFFER'

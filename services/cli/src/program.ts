@@ -16,6 +16,7 @@ import { setMerchant } from './commands/set-merchant.ts';
 import { setUp } from './commands/setup.ts';
 import type { CliContext } from './context.ts';
 import { addKeys } from './key-commands.ts';
+import { addLink } from './link-commands.ts';
 import { addOps } from './ops-commands.ts';
 import { addPolicy } from './policy-commands.ts';
 import { addWebhook } from './webhook-commands.ts';
@@ -47,6 +48,7 @@ export function createProgram(context: CliContext): Command {
   addPolicy(program, add);
   addWallet(program, add);
   addMerchant(program, add);
+  addLink(program, add);
   addWebhook(program, add);
   addBackup(program, add);
   addRepairs(program, add);

@@ -1,6 +1,7 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import type {
   AnswerEnvelope,
+  LinkAnswer,
   OrderAnswer,
   OrderStateAnswer,
   OrderStatusAnswer,
@@ -22,6 +23,7 @@ export interface MerchantClient {
   status(orderId: string): Promise<Answered<OrderStateAnswer>>;
   pay(orderId: string): Promise<Answered<PayinOrderAnswer>>;
   getOrderStatus(orderId: string): Promise<Answered<OrderStatusAnswer>>;
+  link(operation: 'create' | 'read', data: OrderFields): Promise<Answered<LinkAnswer>>;
 }
 
 const REQUEST_TIMEOUT_MS = 60_000;
@@ -46,7 +48,7 @@ export function createMerchantClient(
     const body = `{"sign":"${hmac(data)}","timestamp":${timestamp},"nonce":"${randomUUID()}","data":${data}}`;
     const headers = { 'content-type': 'application/json', ...extra };
     const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS);
-    return read(await fetch(`${apiUrl}/v1/order/${path}`, { method: 'POST', headers, body, signal }));
+    return read(await fetch(`${apiUrl}/v1/${path}`, { method: 'POST', headers, body, signal }));
   }
 
   async function get<Data>(path: string, query: Readonly<Record<string, string>>): Promise<Answered<Data>> {
@@ -55,11 +57,12 @@ export function createMerchantClient(
   }
 
   return {
-    createCollection: (data) => post('createCollection', data),
-    createPayout: (data) => post('createPayout', data),
+    createCollection: (data) => post('order/createCollection', data),
+    createPayout: (data) => post('order/createPayout', data),
     status: (orderId) => get(`status/${orderId}`, { sign: hmac(orderId) }),
     pay: (orderId) => get('pay', { orderId, sign: hmac(orderId) }),
     getOrderStatus: (orderId) => get('getOrderStatus', { orderId, sign: hmac(orderId) }),
+    link: (operation, data) => post(`link/${operation}`, data),
   };
 }
 
@@ -79,5 +82,6 @@ export function createPatientClient(client: MerchantClient): MerchantClient {
     status: async (orderId) => untilAnswered(() => client.status(orderId)),
     pay: async (orderId) => untilAnswered(() => client.pay(orderId)),
     getOrderStatus: async (orderId) => untilAnswered(() => client.getOrderStatus(orderId)),
+    link: async (operation, data) => untilAnswered(() => client.link(operation, data)),
   };
 }

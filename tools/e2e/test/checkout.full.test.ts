@@ -6,6 +6,7 @@ import { HAS_BROWSER } from '../src/open-browser.ts';
 import { describeCheckoutBehindAProxy } from './describe-checkout-behind-a-proxy.ts';
 import { describeCheckoutChoice } from './describe-checkout-choice.ts';
 import { describeCheckoutLanguages } from './describe-checkout-languages.ts';
+import { describeCheckoutLinks } from './describe-checkout-links.ts';
 import { describeCheckoutOnAStaticHost } from './describe-checkout-on-a-static-host.ts';
 import { describeCheckoutStates } from './describe-checkout-states.ts';
 import { describeCheckoutTrouble } from './describe-checkout-trouble.ts';
@@ -51,6 +52,7 @@ it.skipIf(!HAS_BROWSER)('paints the checkout within 1 s on a slow phone, without
 describe.skipIf(!HAS_BROWSER)('the hosted page', () => {
   describeCheckoutStates(under);
   describeCheckoutChoice(under);
+  describeCheckoutLinks(under);
   describeCheckoutLanguages(under);
   describeCheckoutWallets(under);
   describeCheckoutTrouble(under);

@@ -31,6 +31,7 @@ export function countRequests(client: MerchantClient, count: RequestCount): Merc
     status: async (orderId) => counted(() => client.status(orderId)),
     pay: async (orderId) => counted(() => client.pay(orderId)),
     getOrderStatus: async (orderId) => counted(() => client.getOrderStatus(orderId)),
+    link: async (operation, data) => counted(() => client.link(operation, data)),
   };
 }
 
