@@ -45,7 +45,8 @@ create or replace view new_order with (security_invoker = true) as
 
 -- Creates the collection of one item, as create_collections does, if its link takes orders. Further outcomes: LINK_ENDED;
 -- SOLD_OUT. An order that exists already is EXISTS, also after its link has ended. The lock serialises the creations of a link
--- and their count; a status that the tracker changes meanwhile only releases pieces.
+-- and their count. Meanwhile the tracker may release a piece, or take one for a payment that it found late: `sold` may then
+-- exceed the stock.
 create or replace function open_link_order(p jsonb) returns table (outcome text, existing orders) language plpgsql as $$
 declare o jsonb := p -> 'order'; l payment_link;
 begin
@@ -54,8 +55,9 @@ begin
     if l.closed_at is not null or l.expires_at <= clock_timestamp() then
       return query select 'LINK_ENDED', null::orders; return;
     end if;
-    if l.stock <= (select count(*) from orders where merchant_id = l.merchant_id and link_id = l.link_id
-        and status in ('INIT', 'PENDING', 'PENDING_CONFIRMATION', 'SUCCESS')) then
+    if l.stock is not null and l.stock <= (select count(*) from (
+        select from orders where merchant_id = l.merchant_id and link_id = l.link_id
+          and status in ('INIT', 'PENDING', 'PENDING_CONFIRMATION', 'SUCCESS') limit l.stock) taken) then
       return query select 'SOLD_OUT', null::orders; return;
     end if;
   end if;

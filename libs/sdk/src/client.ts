@@ -125,7 +125,8 @@ export function createOpentill(options: OpentillOptions): Opentill {
       (await post('/v1/order/createPayout', fields, call)) as CreatedOrder,
     createLink: async (fields, call) => (await post('/v1/link/create', fields, call)) as PaymentLink,
     readLink: async (linkId, call) => (await post('/v1/link/read', { linkId }, call)) as PaymentLink,
-    listLinks: async (page = {}, call) => (await post('/v1/link/list', page, call)) as PaymentLinks,
+    listLinks: async (page = {}, call) =>
+      (await post('/v1/link/list', { limit: 20, ...page }, call)) as PaymentLinks,
     closeLink: async (linkId, call) =>
       (await post('/v1/link/close', { linkId, closed: true }, call)) as PaymentLink,
     status: async (orderId, call) => {

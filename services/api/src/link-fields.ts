@@ -43,7 +43,6 @@ const AMOUNT_DECIMALS = 30;
 const SHOWN_DECIMALS = 2;
 /** The year 2100: a later time is most likely one in milliseconds. */
 const EXPIRES_AT_MAX_SECONDS = 4_102_444_800;
-const LISTED_BY_DEFAULT = 20;
 
 const invalid = (detail: string): Problem => ({ code: 'LINK_INVALID', detail });
 
@@ -94,12 +93,13 @@ export interface LinkPage {
   readonly before: string | null;
 }
 
+/** `limit` is required: a signature of version 1 covers only `data`, so that no other data may be valid here. */
 export function readLinkPage(data: JsonObject): LinkPage | Problem {
-  const limit = readInteger(data, 'limit', 1, LINKS_LISTED_MAX);
-  if (typeof limit === 'object' && limit !== null) return limit;
+  const limit = readInteger(data, 'limit', 1, LINKS_LISTED_MAX) ?? invalid(`limit: write 1 to ${LINKS_LISTED_MAX}`);
+  if (typeof limit === 'object') return limit;
   const before = readName(data.get('before'));
   if (before === undefined) return invalid('before: write `next` of the page before');
-  return { limit: limit ?? LISTED_BY_DEFAULT, before };
+  return { limit, before };
 }
 
 const VALUES = {

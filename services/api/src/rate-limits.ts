@@ -19,7 +19,7 @@ export type LimitKind =
   | ProcessLimitKind;
 
 /** Limits that protect this process' processor. Always counted in memory. */
-export type ProcessLimitKind = `address:${'order' | 'unnamed' | 'logo'}`;
+export type ProcessLimitKind = `address:${'order' | 'unnamed' | 'logo' | 'link'}`;
 
 export interface RateLimits {
   /**
@@ -50,6 +50,9 @@ export const CHECKOUT_PAGE_LIMIT: RateLimit = { requests: 10, seconds: 5 };
  */
 export const LINK_ORDERS_PER_ADDRESS: RateLimit = { requests: 20, seconds: 600 };
 export const ORDERS_PER_LINK: RateLimit = { requests: 100, seconds: 60 };
+
+/** Visits of link pages, each with a query. */
+export const LINK_VISITS_PER_ADDRESS: RateLimit = { requests: 100, seconds: 10 };
 
 /** Browsers keep a logo, so each customer behind an address asks once. */
 export const MERCHANT_LOGO_LIMIT: RateLimit = { requests: 500, seconds: 10 };

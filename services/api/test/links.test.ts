@@ -193,11 +193,16 @@ describe('operations', () => {
         code: 404,
         msg: 'Link not found',
       });
-    expect((await api.post('/v1/link/list', {}, { merchant: other })).data).toEqual({
+    expect((await api.post('/v1/link/list', { limit: 20 }, { merchant: other })).data).toEqual({
       links: [],
       next: null,
     });
     expect((await read(linkId)).data.state).toBe('OPEN');
+  });
+
+  test('lists no links for the data of another operation', async () => {
+    for (const data of [{}, { linkId: 'any' }, fields({}), { ...fields({}), orderId: 'any' }])
+      expect(await api.post('/v1/link/list', data)).toMatchObject({ code: 400, msg: 'The link is invalid.' });
   });
 
   test('spends the nonce of each operation', async () => {
@@ -205,7 +210,7 @@ describe('operations', () => {
     for (const [path, data] of [
       ['create', asked],
       ['read', { linkId: asked.linkId }],
-      ['list', {}],
+      ['list', { limit: 1 }],
       ['close', { linkId: asked.linkId, closed: true }],
     ] as const) {
       const nonce = `nonce of ${path} ${asked.linkId}`;
@@ -281,6 +286,23 @@ describe('the page', () => {
       expect((await pay(url, { amount })).status).toBe(303);
     const amounts = (await ordersOf(linkId)).map(({ amount }) => Number(amount) / 1e6);
     expect(amounts.toSorted((a, b) => a - b)).toEqual([5, 7.5, 8, 12.5, 500]);
+  });
+
+  test('takes an open amount with as many decimals as its bounds, and with groups before a point', async () => {
+    const asked = fields({ amount: undefined, minAmount: '1.005', maxAmount: '5000' });
+    const { linkId, url } = (await create(asked)).data;
+    for (const amount of ['1.0061', '1,000']) expect((await pay(url, { amount })).status).toBe(422);
+    for (const amount of ['1.006', '1,000.50']) expect((await pay(url, { amount })).status).toBe(303);
+    const amounts = (await ordersOf(linkId)).map(({ amount }) => Number(amount));
+    expect(amounts.toSorted((a, b) => a - b)).toEqual([1_006_000, 1_000_500_000]);
+  });
+
+  test('is not available when the currency of its price is not known', async () => {
+    const { linkId, url } = (await create(fields({ amount: undefined, price: '49.90', currency: 'EUR' })))
+      .data;
+    await sql`update payment_link set currency = 'ZZZ' where link_id = ${linkId}`.execute(admin.kysely);
+    expect((await pay(url)).status).toBe(503);
+    expect(await ordersOf(linkId)).toEqual([]);
   });
 
   test('is sold out while the stock is taken, and open again when an order expires', async () => {

@@ -84,12 +84,13 @@ export const closeLinkData: JsonSchema = {
 
 export const listLinksData: JsonSchema = {
   type: 'object',
+  required: ['limit'],
   properties: {
     limit: {
-      type: ['integer', 'null'],
+      type: 'integer',
       minimum: 1,
       maximum: LINKS_LISTED_MAX,
-      description: 'Most links of the answer; 20 by default.',
+      description: 'Maximum number of links in the answer. Required: a signature covers only `data`.',
       examples: [20],
     },
     before: {

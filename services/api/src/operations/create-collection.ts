@@ -56,7 +56,10 @@ async function createForOneCoin(
   });
   // On an error the address is discarded. After a timeout an order may use it, and an error of Postgres may concern the
   // address. Indices are plentiful, and two orders must never share an address.
-  const result = await storing(deps, order)({
+  const result = await storing(
+    deps,
+    order,
+  )({
     ...creationOf(deps, order, request.nonce),
     derivationIndex: fresh.derivationIndex,
   });

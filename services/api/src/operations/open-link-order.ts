@@ -9,7 +9,7 @@ import type { LinkRow } from '../store/links.ts';
 import { createCollection } from './create-collection.ts';
 import type { OrderDeps } from './order-deps.ts';
 
-/** What a form asks for. */
+/** An order as the form requests it. */
 export interface LinkOrder {
   /** Follows from the form, so that the same form opens one order. */
   readonly orderId: string;
@@ -21,8 +21,8 @@ export type OpenedLinkOrder = 'OPENED' | 'SOLD_OUT' | 'LINK_ENDED' | 'WRONG_AMOU
 
 const KEY_GRAMMAR = /^[0-9a-f-]{36}$/;
 const ORDER_ID_DIGITS = 40;
-/** In an amount that the payer enters: a separator before three digits may group thousands. */
-const ENTERED_DECIMALS_MAX = 2;
+/** In an amount that the payer enters, unless a bound of the link has more. */
+const ENTERED_DECIMALS = 2;
 const NONCE_SECONDS = 1;
 
 /** Undefined: not a form of this page. */
@@ -35,7 +35,10 @@ export function readForm(
   const { minAmount, maxAmount } = link;
   if (minAmount === null || maxAmount === null) return { orderId: orderIdOf(link, key, ''), amount: null };
   const entered = (form.get('amount') ?? '').slice(0, 40);
-  const amount = readEntered(entered);
+  const amount = readEntered(
+    entered,
+    Math.max(ENTERED_DECIMALS, decimalsOf(minAmount), decimalsOf(maxAmount)),
+  );
   const isWrong =
     amount === undefined || compareDecimals(amount, minAmount) < 0 || compareDecimals(amount, maxAmount) > 0;
   return isWrong ? { wrongAmount: entered } : { orderId: orderIdOf(link, key, amount), amount };
@@ -46,14 +49,21 @@ function orderIdOf(link: LinkRow, key: string, amount: string): string {
   return `link-${digest.slice(0, ORDER_ID_DIGITS)}`;
 }
 
-/** Digits of Arabic and Persian keyboards, and commas, become those of a decimal. Undefined: not a decimal. */
-function readEntered(text: string): string | undefined {
-  const decimal = text
+const decimalsOf = (decimal: string) => decimal.split('.')[1]?.length ?? 0;
+
+/**
+ * The decimal that the payer means, without needless zeros. Digits of Arabic and Persian keyboards, and a decimal comma,
+ * are accepted. Undefined: not a decimal, or a comma before three digits, which may also group thousands.
+ */
+function readEntered(text: string, decimalsMax: number): string | undefined {
+  const latin = text
     .trim()
-    .replaceAll(/[\u0660-\u0669\u06f0-\u06f9]/g, (digit) => String(digit.charCodeAt(0) & 0xf))
-    .replace(/[,\u066b]/, '.');
-  const [, decimals = ''] = decimal.split('.');
-  return isAmountText(decimal) && decimals.length <= ENTERED_DECIMALS_MAX ? decimal : undefined;
+    .replaceAll(/[\u0660-\u0669\u06f0-\u06f9]/g, (digit) => String(digit.charCodeAt(0) & 0xf));
+  const isGrouped = /^\d{1,3}(,\d{3})+\.\d+$/.test(latin);
+  if (!isGrouped && /[,\u066b]\d{3}$/.test(latin)) return undefined;
+  const decimal = isGrouped ? latin.replaceAll(',', '') : latin.replace(/[,\u066b]/, '.');
+  if (!isAmountText(decimal) || decimalsOf(decimal) > decimalsMax) return undefined;
+  return decimal.includes('.') ? decimal.replace(/\.?0+$/, '') : decimal;
 }
 
 /** Creates the order, or finds it. Money decides over stock: only an order that does not exist yet can be refused. */
@@ -63,6 +73,7 @@ export async function openLinkOrder(
   link: LinkRow,
   order: LinkOrder,
 ): Promise<OpenedLinkOrder> {
+  if (link.currency !== null && !isCurrency(link.currency)) return 'UNAVAILABLE'; // of another version
   const fields = fieldsOf(merchant, link, order);
   if (fields === undefined) return 'WRONG_AMOUNT';
   const { merchantId } = merchant;

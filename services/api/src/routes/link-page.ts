@@ -1,13 +1,13 @@
 import type { Request } from 'express';
+import type { LinkState } from '@opentill/contracts/http/answers';
 import { qrFile } from '@opentill/checkout/view/qr-code';
 import type { Notice } from '../checkout-page.ts';
 import { refusal, tooManyRequests, type Answer } from '../answer.ts';
-import { countAddress } from '../authenticate.ts';
 import type { Exchange } from '../exchange.ts';
 import { linkStateOf, linkUrl } from '../operations/link-answer.ts';
 import { openLinkOrder, readForm, type LinkOrder } from '../operations/open-link-order.ts';
 import { paymentUrl, profileOf } from '../operations/order-answer.ts';
-import { LINK_ORDERS_PER_ADDRESS, ORDERS_PER_LINK } from '../rate-limits.ts';
+import { LINK_ORDERS_PER_ADDRESS, LINK_VISITS_PER_ADDRESS, ORDERS_PER_LINK } from '../rate-limits.ts';
 import { readBody } from '../read-body.ts';
 import type { LinkOfMerchant } from '../store/links.ts';
 import type { CheckoutRouteDeps } from './checkout.ts';
@@ -33,6 +33,15 @@ function endedPage(
   return checkoutPage.notice(request, notice === 'soldOut' ? 409 : 410, notice, merchant);
 }
 
+function closedPage(
+  deps: CheckoutRouteDeps,
+  request: Request,
+  link: LinkOfMerchant,
+  state: Exclude<LinkState, 'OPEN'>,
+): Answer {
+  return endedPage(deps, request, link, state === 'SOLD_OUT' ? 'soldOut' : 'linkEnded');
+}
+
 function notice(
   { checkoutPage }: CheckoutRouteDeps,
   request: Request,
@@ -46,13 +55,12 @@ function notice(
 /** GET: opens no order, so that crawlers and previews may read it. */
 export function linkPageRoute(deps: CheckoutRouteDeps): Route {
   return async (request, exchange) => {
-    const wait = await countAddress(deps, exchange);
+    const wait = await deps.limits.take('address:link', exchange.clientAddress, LINK_VISITS_PER_ADDRESS);
     if (wait > 0) return notice(deps, request, tooManyRequests(wait), 'tooManyRequests');
     const link = await findLink(deps, request);
     if ('status' in link) return link;
     const state = linkStateOf(link);
-    if (state === 'OPEN') return formPage(deps, request, link, 200);
-    return endedPage(deps, request, link, state === 'SOLD_OUT' ? 'soldOut' : 'linkEnded');
+    return state === 'OPEN' ? formPage(deps, request, link, 200) : closedPage(deps, request, link, state);
   };
 }
 
@@ -90,7 +98,12 @@ export function openLinkOrderRoute(deps: CheckoutRouteDeps): Route {
     if (linkWait > 0) return notice(deps, request, tooManyRequests(linkWait), 'tooManyRequests');
     const form = readForm(link, new URLSearchParams(body.toString()));
     if (form === undefined) return seeOther(`?${queryOf(request).toString()}`);
-    if ('wrongAmount' in form) return formPage(deps, request, link, 422, form.wrongAmount);
+    if ('wrongAmount' in form) {
+      const state = linkStateOf(link);
+      return state === 'OPEN'
+        ? formPage(deps, request, link, 422, form.wrongAmount)
+        : closedPage(deps, request, link, state);
+    }
     return answerOpened(deps, request, exchange, link, form);
   };
 }
@@ -137,7 +150,9 @@ function seeOther(location: string): Answer {
 
 /** The code of the page's address as a file, to be printed. Also for a link that was not created yet: it is only text. */
 export function linkCodeRoute(deps: CheckoutRouteDeps): Route {
-  return (request) => {
+  return async (request, { clientAddress }) => {
+    const wait = await deps.limits.take('address:link', clientAddress, LINK_VISITS_PER_ADDRESS);
+    if (wait > 0) return tooManyRequests(wait);
     const code = String(request.params['code']);
     if (!CODE_GRAMMAR.test(code)) return refusal('NOT_FOUND');
     const body = qrFile(linkUrl(deps.checkoutBaseUrl, code));

@@ -25,7 +25,7 @@ export interface LinkRow extends NewLink {
   readonly createdAt: Date;
   /** By the database's clock, as when an order is opened. */
   readonly isExpired: boolean;
-  /** At most LINK_STOCK_MAX, as the next one. */
+  /** At most LINK_STOCK_MAX, like `reserved`. */
   readonly sold: number;
   readonly reserved: number;
 }

@@ -102,8 +102,7 @@ export async function lockOrders(
   const { rows } = await sql<LockedRow>`
     select o.order_pk, o.merchant_id, o.order_id, o.uid, o.status, o.reason, o.chain, o.symbol, o.contract_address,
       o.decimals, o.display_decimals, o.amount, o.accepted_amount, o.detected_amount, o.actual_amount,
-      o.currency, o.price, o.rate, o.choices, ${OPTIONS} as options,
-      o.currency, o.price, o.rate, o.link_id,
+      o.currency, o.price, o.rate, o.choices, ${OPTIONS} as options, o.link_id,
       o.confirmations_required, m.notify_reverted, m.notify_unmatched,
       o.late_callback_at, o.late_callback_due_at, o.unmatched_callback_at, o.unmatched_callback_due_at, o.traceparent,
       floor(extract(epoch from o.cutoff_at))::float8 as cutoff_seconds
