@@ -35,13 +35,14 @@ drop policy if exists api_inserts_with_order on order_option;
 create policy api_inserts_with_order on order_option for insert to opentill_api with check (
   exists (select from orders o where o.order_pk = order_option.order_pk and o.xmin = pg_current_xact_id()::xid));
 create index if not exists order_option_rate_id on order_option (rate_id); -- for the deletion of rates
+create index if not exists order_option_chosen on order_option (chain, order_pk) where chosen_at is not null; -- for is_chain_awaited
 
 comment on column orders.choices is 'Null: an order of one coin. Else it has rows in order_option, and this is the number of those chosen. Its columns of coin, amount, rate and address are those of the current choice; before the first choice those of place 0, without an address.';
 comment on column orders.accepted_amount is 'Amount required for SUCCESS: amount less the tolerance of the merchant. With options, like detected_amount and actual_amount, in shares of the order (order_worth).';
 comment on table collection_sum is 'Base units of the transfers that a collection asks for (chain, token, address) and that are not orphaned; with options in shares of the order (order_worth). Kept while the order is neither SUCCESS nor FAILED. No row: no transfers.';
 comment on column collection_height_sum.place is 'The option whose coin was paid. 0 for an order of one coin.';
 
--- What an amount of a coin counts for its order: base units for an order of one coin, where p_whole is null. With options:
+-- Worth of an amount of a coin for its order: base units for an order of one coin, where p_whole is null. With options:
 -- shares, of which 10^40 are the whole order, where p_whole is the amount that pays the order in this coin. Rounded up, in
 -- favour of the payer, so that the sum of parts that cover the order covers it here. At most 10^60, so that no amount of a
 -- worthless token exceeds the columns. libs/domain/src/order-shares.ts is the same rule.
@@ -71,7 +72,7 @@ create or replace view new_order with (security_invoker = true) as
 -- id, which the caller compares. The first of two items with the same nonce or orderId wins. The caller sorts the items by
 -- merchant and orderId, so that two calls with the same orders do not deadlock.
 -- The statements are separate because the policy of notification must see the orders.
--- Processor time per order counts here: no plpgsql function runs per row, and no statement is planned per call. Without
+-- To save processor time per order, no plpgsql function runs per row, and no statement is planned per call. Without
 -- force_generic_plan Postgres plans the insert of events each time, because it expects fewer rows from a known array.
 create or replace function create_collections(p jsonb) returns table (outcome text, existing orders) language plpgsql
 set plan_cache_mode = force_generic_plan as $$
@@ -182,9 +183,10 @@ begin
   return exists (select from orders o where o.chain = p_chain and o.order_type = 'COLLECTION' and o.status in ('INIT', 'PENDING')
       and o.address is not null)
     or exists (select from orders o where o.chain = p_chain and o.order_type = 'COLLECTION' and o.status = 'PENDING_CONFIRMATION')
-    -- Earlier choices of an order with options count, too.
-    or exists (select from orders o join order_option x on x.order_pk = o.order_pk
-      where o.choices > 1 and o.status in ('INIT', 'PENDING', 'PENDING_CONFIRMATION') and x.chain = p_chain and x.chosen_at is not null)
+    -- Earlier choices of an order with options count, too. The lateral keeps ended orders from being read.
+    or exists (select from orders o cross join lateral (
+        select from order_option x where x.order_pk = o.order_pk and x.chain = p_chain and x.chosen_at is not null limit 1) x
+      where o.choices > 1 and o.order_type = 'COLLECTION' and o.status in ('INIT', 'PENDING', 'PENDING_CONFIRMATION'))
     or exists (select from transfer t where t.chain = p_chain and t.state = 'DETECTED'
       and t.block_height > (select c.verified_height from chain_cursor c where c.chain = p_chain))
     or exists (select from payout p where p.chain = p_chain and p.state = 'REQUESTED' and p.obstacle is null)
@@ -231,6 +233,9 @@ do $$ begin
   if exists (select from pg_index where indexrelid = to_regclass('public.orders_with_options') and not indisvalid) then
     drop index public.orders_with_options;
   end if;
+  if exists (select from pg_index where indexrelid = to_regclass('public.orders_open_addressed') and not indisvalid) then
+    drop index public.orders_open_addressed;
+  end if;
 end $$;
 
 -- step
@@ -243,6 +248,11 @@ create unique index concurrently if not exists collection_height_sum_place on co
 -- For due orders and is_chain_awaited. Orders of one coin have no entry.
 create index concurrently if not exists orders_with_options on orders (status, choices, cutoff_at)
   where choices is not null and order_type = 'COLLECTION' and status in ('INIT', 'PENDING', 'PENDING_CONFIRMATION');
+
+-- step
+-- For the same, without orders before the choice of their coin. orders_open_cutoff stays for the services before this version.
+create index concurrently if not exists orders_open_addressed on orders (chain, cutoff_at)
+  where order_type = 'COLLECTION' and status in ('INIT', 'PENDING') and address is not null;
 
 -- step
 -- An order has one address per family, and sums of blocks are kept by coin.

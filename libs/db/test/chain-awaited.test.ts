@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sql } from 'kysely';
+import { anOption, anOrderWithOptions, choose } from '@opentill/testkit/order-options';
 import { aPayout } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import type { Database } from '../src/database.ts';
@@ -66,5 +67,40 @@ test('reads no row of other chains or of ended orders, also with old statistics'
     const before = await read();
     for (let i = 0; i < 7; i += 1) await sql`select is_chain_awaited(${CHAIN})`.execute(tx); // past the generic plan
     expect((await read()) - before).toBe(0); // sequential scans would have returned 1,000 rows each
+  });
+});
+
+test('reads no order before the choice of its coin, and no ended one', async () => {
+  const other = anOption('BSC_TEST', 'USDT', 1n);
+  const order = await anOrderWithOptions(admin.kysely, [anOption(CHAIN, 'USDT', 1n), other]);
+  await admin.kysely.transaction().execute(async (tx) => {
+    const copies = (count: number, name: string, status: string) =>
+      sql`with copy as (
+          insert into orders (order_pk, merchant_id, order_id, order_type, chain, family, symbol, decimals, display_decimals, amount,
+            accepted_amount, address, created_at, expires_at, currency, price, rate, rate_id, markup_bps, choices, status)
+          select gen_random_uuid(), merchant_id, ${name} || n, order_type, chain, family, symbol, decimals, display_decimals, amount,
+            accepted_amount, address, created_at, expires_at, currency, price, rate, rate_id, markup_bps, choices, ${status}
+          from orders, generate_series(1, ${count}::int) n where order_pk = ${order.order_pk} returning order_pk
+        )
+        insert into order_option select c.order_pk, place, chain, family, symbol, contract_address, decimals, display_decimals, amount,
+          confirmations_required, currency, rate, rate_id, chosen_at
+        from copy c, order_option x where x.order_pk = ${order.order_pk}`.execute(tx);
+    await copies(1_000, 'open', 'INIT');
+    await choose(tx, order, anOption(CHAIN, 'USDT', 1n));
+    await choose(tx, order, other);
+    await copies(1_000, 'ended', 'EXPIRED');
+    await sql`update orders set status = 'EXPIRED' where order_pk = ${order.order_pk}`.execute(tx);
+    const fetched = async (): Promise<number> => {
+      const { rows } = await sql<{ n: number }>`
+        select sum(idx_tup_fetch + seq_tup_read)::int as n from pg_stat_xact_user_tables
+        where relname in ('orders', 'order_option')`.execute(tx);
+      return rows[0]!.n;
+    };
+    for (const analyzed of [false, true]) {
+      if (analyzed) await sql`analyze orders, order_option`.execute(tx);
+      const before = await fetched();
+      for (let i = 0; i < 7; i += 1) await sql`select is_chain_awaited(${CHAIN})`.execute(tx);
+      expect((await fetched()) - before).toBe(0);
+    }
   });
 });

@@ -87,7 +87,7 @@ describe('a choice', () => {
       return { choice };
     });
     expect((await waiting.choice).outcome).toBe(outcome);
-    // The present coin can be asked for in every state.
+    // The current coin can be asked for in every state.
     const { chain } = await rowOf(order.order_pk);
     expect((await choose(admin.kysely, order, outcome === 'CHOSEN' ? SEPOLIA : TRON)).outcome).toBe('CHOSEN');
     expect((await rowOf(order.order_pk)).chain).toBe(chain);
