@@ -1,6 +1,6 @@
 import type { TransferRow } from './store/order-rows.ts';
 
-/** The one that its chain mined later; of two chains, the one of the later block time. */
+/** Returns the later transfer: by height on one chain, else by block time. */
 export function later(a: TransferRow | undefined, b: TransferRow): TransferRow {
   if (a === undefined) return b;
   const difference =

@@ -184,7 +184,7 @@ function possibleOf(
   if (!isAsSeen || !isFree) return undefined;
   const { worth } = decision.otherMoney;
   if (order.choices === null) return decision;
-  // The operator set it in the order's present coin.
+  // The operator set it in the order's current coin.
   return { ...decision, otherMoney: { ...decision.otherMoney, worth: sharesOf(worth, order.amount) } };
 }
 

@@ -4,6 +4,7 @@ import { sql } from 'kysely';
 import { ALL_SHARES } from '@opentill/domain/order-shares';
 import { anOption, anOrderWithOptions, choose, type TestOption } from '@opentill/testkit/order-options';
 import { aTransfer, type TransferRow } from '@opentill/testkit/scenario';
+import { findDueOrders } from '../src/store/find-unsettled.ts';
 import { at, createTrackerScenario, envelope, TTL, type TrackerScenario } from './tracker-scenario.ts';
 
 const TRON = anOption('TRON_TEST', 'USDT', 53_900_000n, null);
@@ -176,6 +177,21 @@ describe('an order with options', () => {
     expect(await s.state(order)).toMatchObject({ status: 'SUCCESS' });
   });
 
+  test('is checked each second only if a paid coin needs more than the verified depth', async () => {
+    const order = await anOrder();
+    await choose(s.admin, order, SEPOLIA);
+    await s.detected(await pay(order, BSC, BSC.amount, { block_height: 108, state: 'VERIFIED' }));
+    await s.chainAt(115, 300, 'BSC_TEST');
+    const isDue = async (depth: number, everyDepth: boolean) => {
+      const verifiedDepths = new Map([['BSC_TEST', depth] as const]);
+      const due = await findDueOrders(s.admin, 500, { verifiedDepths, everyDepth, now: at(300) });
+      return due.includes(order.order_pk);
+    };
+    expect(await isDue(1, false)).toBe(true);
+    expect(await isDue(6, false)).toBe(false); // USDC on Ethereum needs more, but was not paid
+    expect(await isDue(6, true)).toBe(true);
+  });
+
   test('records a late payment to an earlier address, which an operator may accept', async () => {
     const order = await anOrder();
     await choose(s.admin, order, TRON);
@@ -205,7 +221,7 @@ describe('an order with options', () => {
     expect(await creditsOf(order)).toEqual([{ chain: 'TRON_TEST', symbol: 'USDT', amount: TRON.amount }]);
   });
 
-  test('is accepted with money in an unlisted coin, at its worth in the present coin', async () => {
+  test('is accepted with money in an unlisted coin, at its worth in the current coin', async () => {
     const order = await anOrder();
     await choose(s.admin, order, SEPOLIA);
     await s.chainAt(120, TTL + 60);

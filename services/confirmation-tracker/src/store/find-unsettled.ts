@@ -17,7 +17,7 @@ export interface DueOrderOptions {
  * - deep enough: covered, and its transfers have reached their required confirmations. Only orders that need more depth
  * than every verified block has; with `everyDepth` also orders that waited because the network required less depth when
  * they were verified.
- * - deep enough with options: the same; each coin has its own depth.
+ * - deep enough with options: the same; each paid coin has its own depth.
  * - late payments: EXPIRED, with unreported late payments, and the last callback is a minute ago.
  * - unmatched deposits: the same for ORDER_UNMATCHED, in any status.
  */
@@ -26,10 +26,16 @@ export async function findDueOrders(
   limit: number,
   { verifiedDepths, everyDepth = true, now }: DueOrderOptions,
 ): Promise<readonly string[]> {
-  // Checking every order that waits for confirmations each second would be most of the tracker's load.
-  const depth = everyDepth ? sql`` : sql`and o.confirmations_required > coalesce(d.depth, 1)`;
   const chains = [...verifiedDepths.keys()];
   const depths = [...verifiedDepths.values()];
+  // Checking every order that waits for confirmations each second would be most of the tracker's load.
+  const depth = everyDepth ? sql`` : sql`and o.confirmations_required > coalesce(d.depth, 1)`;
+  const paidDeeper = everyDepth
+    ? sql``
+    : sql`and exists (
+          select from order_option x join collection_height_sum h on h.order_pk = x.order_pk and h.place = x.place
+            left join unnest(${chains}::text[], ${depths}::int8[]) as d (chain, depth) on d.chain = x.chain
+          where x.order_pk = o.order_pk and x.confirmations_required > coalesce(d.depth, 1))`;
   const { rows } = await sql<{ order_pk: string }>`
     (
       select due.order_pk
@@ -61,6 +67,7 @@ export async function findDueOrders(
     ) union all (
       select o.order_pk from orders o join collection_sum s on s.order_pk = o.order_pk
       where o.order_type = 'COLLECTION' and o.status = 'PENDING_CONFIRMATION' and o.choices > 0
+        ${paidDeeper}
         and o.accepted_amount <= s.verified_in_time - coalesce((
           select sum(h.verified_in_time)
           from order_option x join collection_height_sum h on h.order_pk = x.order_pk and h.place = x.place
@@ -69,7 +76,7 @@ export async function findDueOrders(
           where x.order_pk = o.order_pk and h.block_height >
             least(coalesce(c.seen_height, 0), coalesce(c.verified_height, 0) + coalesce(d.depth, 1) - 1) - x.confirmations_required + 1
         ), 0)
-      limit ${limit}
+      order by o.cutoff_at desc limit ${limit} -- an old order that stays due hides no other
     ) union all (
       select order_pk from orders where late_callback_due_at <= ${now} and status = 'EXPIRED'
       order by late_callback_due_at limit ${limit}
