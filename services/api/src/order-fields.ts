@@ -79,7 +79,8 @@ const DESCRIPTION_CHARACTERS = 120;
 /** Characters that change the direction of the text after them: a description must not rearrange the page. */
 const BIDI_CONTROLS = /[\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
 const RETURN_URL_CHARACTERS = 2_048;
-const OPTIONS_MAX = 50;
+/** Each costs rows of the order, and queries while it is open. */
+export const OPTIONS_MAX = 50;
 const EXPIRES_IN_MIN_SECONDS = 60;
 const EXPIRES_IN_MAX_SECONDS = 86_400;
 
@@ -91,7 +92,7 @@ export function readCollectionFields(data: JsonObject, rules: FieldRules): Colle
   const detail = 'receiveAddress: belongs to createPayout; createCollection takes none';
   const value = readValue(data);
   if ('code' in value) return value;
-  const hasOptions = value.price !== null && isBlank(data.get('symbol')) && isBlank(data.get('chain'));
+  const hasOptions = value.price !== null && !data.has('symbol') && !data.has('chain');
   const coin = hasOptions ? null : readCoin(data, rules);
   if (coin !== null && 'code' in coin) return coin;
   const accept = hasOptions ? readAccept(data.get('accept'), rules) : null;

@@ -5,7 +5,14 @@ import type { Database } from '@opentill/db/database';
 import type { MerchantSettings } from '@opentill/db/merchants';
 import { aChainCursor, aMerchant, aRate, aTransfer } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
-import { anOrderId, COLLECTION, NO_LIMITS, startTestApi, type TestApi } from './support/test-api.ts';
+import {
+  anOrderId,
+  COLLECTION,
+  NO_LIMITS,
+  startTestApi,
+  TEST_NETWORKS,
+  type TestApi,
+} from './support/test-api.ts';
 
 let testDatabase: TestDatabase;
 let admin: Database;
@@ -48,8 +55,13 @@ async function aPricedOrder(overrides: Record<string, unknown> = {}): Promise<st
   return data.orderId;
 }
 
-const choose = (orderId: string, coin: unknown, sign = signPaymentLink(merchant.token, orderId)) =>
-  api.request('POST', `/v1/order/choose?orderId=${orderId}&sign=${sign}.shop`, {
+const choose = (
+  orderId: string,
+  coin: unknown,
+  sign = signPaymentLink(merchant.token, orderId),
+  asked = api,
+) =>
+  asked.request('POST', `/v1/order/choose?orderId=${orderId}&sign=${sign}.shop`, {
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify(coin),
   });
@@ -118,7 +130,8 @@ describe('createCollection with a price and no coin', () => {
   });
 
   test('takes only accepted coins, and is equal to the same request only', async () => {
-    const data = priced({ accept: [{ chain: 'BSC_TEST', symbol: 'usdt' }, USDC, USDC] });
+    const disabled = { chain: 'ETH', symbol: 'USDT' };
+    const data = priced({ accept: [disabled, { chain: 'BSC_TEST', symbol: 'usdt' }, USDC, USDC] });
     const answer = await create(data);
     expect(answer.data.options).toMatchObject([BSC, USDC]);
     expect(await create({ ...data, accept: [USDC, USDT, BSC] })).toMatchObject({
@@ -172,6 +185,10 @@ describe('createCollection with a price and no coin', () => {
     [{ accept: [USDT, { symbol: 'USDC' }] }, 'The accept is invalid.'],
     [{ accept: Array(51).fill(USDT) }, 'The accept is invalid.'],
     [{ accept: [{ chain: 'ETH', symbol: 'USDT' }] }, 'Unsupported symbol or chain'],
+    [{ accept: [USDT, { ...BSC, symbol: 'OTHER' }] }, 'Unsupported symbol or chain'],
+    [{ symbol: '', chain: '' }, 'The symbol cannot be left blank.'],
+    [{ symbol: null, chain: null }, 'The symbol cannot be left blank.'],
+    [{ chain: null }, 'The symbol cannot be left blank.'],
     [{ symbol: 'USDT' }, 'The chain cannot be left blank.'],
     [{ chain: 'ETH_SEPOLIA' }, 'The symbol cannot be left blank.'],
     [{ price: undefined, amount: '5' }, 'The symbol cannot be left blank.'],
@@ -240,18 +257,59 @@ describe('POST /v1/order/choose', () => {
   });
 
   test.each([
-    [
-      USDT,
-      'PENDING_CONFIRMATION',
-      'order: it is PENDING_CONFIRMATION; only its present coin can be asked for',
-    ],
-    [USDT, 'EXPIRED', 'order: it is EXPIRED; only its present coin can be asked for'],
-  ])('refuses another coin than the present one of an order that is %s', async (coin, status, detail) => {
+    [USDT, 'PENDING_CONFIRMATION', 'order: is PENDING_CONFIRMATION; only its current coin can be asked for'],
+    [USDT, 'EXPIRED', 'order: is EXPIRED; only its current coin can be asked for'],
+  ])('refuses another coin than the current one of an order that is %s', async (coin, status, detail) => {
     const orderId = await aPricedOrder();
     const { data } = await choose(orderId, coin);
     await sql`update orders set status = ${status} where order_id = ${orderId}`.execute(admin.kysely);
     expect(await choose(orderId, BSC)).toMatchObject({ code: 409, msg: 'The order is closed.', detail });
     expect(await choose(orderId, coin)).toMatchObject({ code: 200, data: { address: data.address, status } });
+  });
+
+  test('refuses a coin disabled since the creation, unless it is the current one', async () => {
+    const [open, chosen] = [await aPricedOrder(), await aPricedOrder()];
+    const { address } = (await choose(chosen, BSC)).data;
+    const networks = TEST_NETWORKS.map((network) => ({
+      ...network,
+      enabled: network.enabled && network.chain !== 'BSC_TEST',
+    }));
+    const later = await startTestApi(testDatabase, { merchant, networks });
+    const coinsOf = async (orderId: string) =>
+      (await later.signedGet('pay', orderId, merchant)).data.options.map(
+        ({ chain, symbol }: { chain: string; symbol: string }) => `${chain} ${symbol}`,
+      );
+    const chooseLater = (orderId: string, coin: unknown) => choose(orderId, coin, undefined, later);
+    try {
+      expect(await coinsOf(open)).toEqual(['ETH_SEPOLIA USDT', 'ETH_SEPOLIA USDC']);
+      expect(await chooseLater(open, BSC)).toMatchObject({
+        code: 503,
+        msg: 'Chain not ready',
+        detail: 'chain, symbol: USDT on BSC_TEST is not enabled now; choose another coin',
+      });
+      expect(await addressesOf(open)).toEqual([]);
+      expect(await coinsOf(chosen)).toContain('BSC_TEST USDT');
+      expect(await chooseLater(chosen, BSC)).toMatchObject({ code: 200, data: { ...BSC, address } });
+      expect(await chooseLater(chosen, USDC)).toMatchObject({ code: 200, data: { ...USDC, address } });
+      expect(await coinsOf(chosen)).not.toContain('BSC_TEST USDT');
+      expect(await chooseLater(chosen, BSC)).toMatchObject({ code: 503 });
+    } finally {
+      await later.stop();
+    }
+  });
+
+  test('refuses the first choice of a coin that is off its peg', async () => {
+    const orderId = await aPricedOrder();
+    await choose(orderId, USDC);
+    await sql`update current_rate set rate_id = null, refusal = 'DEPEGGED'`.execute(admin.kysely);
+    expect(await choose(orderId, BSC)).toMatchObject({
+      code: 422,
+      msg: 'Rate not available',
+      detail: 'chain, symbol: USDT on BSC_TEST is off its peg now; choose another coin',
+    });
+    expect(await choose(orderId, USDC)).toMatchObject({ code: 200 });
+    await sql`update current_rate set refusal = 'RATES_STALE'`.execute(admin.kysely);
+    expect(await choose(orderId, BSC)).toMatchObject({ code: 200, data: BSC }); // at the rate of the creation
   });
 
   test('refuses a choice after the expiry, and gives no address', async () => {
@@ -260,7 +318,7 @@ describe('POST /v1/order/choose', () => {
       where order_id = ${orderId}`.execute(admin.kysely);
     expect(await choose(orderId, USDT)).toMatchObject({
       code: 409,
-      detail: expect.stringContaining('its time is over'),
+      detail: expect.stringContaining('is past its expiry'),
     });
     expect(await addressesOf(orderId)).toEqual([]);
   });

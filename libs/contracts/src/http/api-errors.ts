@@ -65,7 +65,7 @@ export const API_ERRORS = {
   MEDIA_TYPE_UNSUPPORTED: { status: 415, msg: 'Unsupported media type' },
   EXPECTATION_FAILED: { status: 417, msg: 'Expectation failed' },
   BALANCE_INSUFFICIENT: { status: 422, msg: 'Insufficient balance' },
-  /** The coin has no valid rate in the currency. */
+  /** The coin has no valid rate in the currency; a choice: it is off its peg. */
   RATE_UNAVAILABLE: { status: 422, msg: 'Rate not available' },
   TOO_MANY_REQUESTS: { status: 429, msg: 'Too many requests. Please slow down.' },
   /** Too many refused signatures from an address that names no merchant, on a gateway with several. */
@@ -76,7 +76,7 @@ export const API_ERRORS = {
   HEADERS_TOO_LARGE: { status: 431, msg: 'Request header fields too large' },
   INTERNAL: { status: 500, msg: 'Internal server error.' },
   SERVICE_UNAVAILABLE: { status: 503, msg: 'Service unavailable' },
-  /** The chain's scanner has no cursor yet; for payouts also: `opentill setup` has not written the hot wallet. */
+  /** The chain's scanner has no cursor yet, or a choice names a coin that was disabled since the creation; for payouts also: `opentill setup` has not written the hot wallet. */
   CHAIN_NOT_READY: { status: 503, msg: 'Chain not ready' },
 } as const satisfies Readonly<Record<string, { readonly status: number; readonly msg: string }>>;
 

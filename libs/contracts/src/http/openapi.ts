@@ -132,6 +132,8 @@ const paths = {
         'CHAIN_BLANK',
         'OPTION_NOT_OFFERED',
         'ORDER_CLOSED',
+        'RATE_UNAVAILABLE',
+        'CHAIN_NOT_READY',
       ]),
     },
   },

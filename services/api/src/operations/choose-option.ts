@@ -3,10 +3,12 @@ import { refusalOf } from '../answer.ts';
 import type { FreshAddress } from '../deposit-address-pool.ts';
 import type { CoinName } from '../order-fields.ts';
 import type { Problem } from '../problem.ts';
+import type { NewOption } from '../store/create-orders.ts';
 import type { OrderRow } from '../store/read-orders.ts';
+import { isEnabled } from './is-enabled.ts';
 import type { OrderDeps } from './order-deps.ts';
 
-type ChoiceDeps = Pick<OrderDeps, 'store' | 'pool'>;
+type ChoiceDeps = Pick<OrderDeps, 'store' | 'pool' | 'assets' | 'chains'>;
 
 /**
  * Chooses a coin of an order with options, or another one. The order keeps each address that it ever had: what arrives
@@ -19,10 +21,13 @@ export async function chooseOption(
   coin: CoinName,
   read: () => Promise<OrderRow | undefined>,
 ): Promise<OrderRow | Problem> {
-  const coins = order.options ?? [order];
-  const option = coins.find((one) => isNamed(one, coin));
-  if (option === undefined) return notOffered(coins);
-  if (order.options === null) return order;
+  const { options } = order;
+  const option = options?.find((one) => isNamed(one, coin));
+  if (options === null) return isNamed(order, coin) ? order : notOffered([order]);
+  if (option === undefined) return notOffered(options);
+  const isCurrent = (order.choices ?? 0) > 0 && isNamed(option, order);
+  const problem = isCurrent ? undefined : await refusalOfOption(deps, order, option);
+  if (problem !== undefined) return isOpen(order) ? problem : closed(order);
   const { outcome, unused } = await chooseIn(deps, order.orderPk, option);
   if (unused !== undefined) deps.pool.giveBack(unused);
   switch (outcome) {
@@ -31,7 +36,7 @@ export async function chooseOption(
     case 'CLOSED':
       return closed((await read()) ?? order);
     case 'NOT_OFFERED':
-      return notOffered(coins);
+      return notOffered(options);
     case 'NEEDS_ADDRESS':
       return { code: 'SERVICE_UNAVAILABLE' };
   }
@@ -59,6 +64,28 @@ async function chooseIn(
   return { outcome, unused: isUsed ? undefined : fresh };
 }
 
+/**
+ * A listed coin that changed since the creation. No scanner reads a disabled one, so a payment would be missed. The rate
+ * of a coin off its peg asks for too little; a coin that was chosen before keeps its address and counts in any case.
+ */
+async function refusalOfOption(
+  { assets, chains, store }: Pick<ChoiceDeps, 'assets' | 'chains' | 'store'>,
+  { currency }: Pick<OrderRow, 'currency'>,
+  option: NewOption,
+): Promise<Problem | undefined> {
+  const { chain, symbol, chosen } = option;
+  const refuse = (code: Problem['code'], why: string): Problem => ({
+    code,
+    detail: `chain, symbol: ${symbol} on ${chain} ${why}; choose another coin`,
+  });
+  if (!isEnabled(assets, option)) return refuse('CHAIN_NOT_READY', 'is not enabled now');
+  if (!(await chains.isReady(chain))) return refuse('CHAIN_NOT_READY', 'is not ready');
+  if (chosen || currency === null) return undefined;
+  const rate = (await store.findRates([symbol], currency))(symbol);
+  const isOffPeg = 'refusal' in rate && rate.refusal === 'DEPEGGED';
+  return isOffPeg ? refuse('RATE_UNAVAILABLE', 'is off its peg now') : undefined;
+}
+
 function isNamed(one: CoinName, coin: CoinName): boolean {
   return one.chain === coin.chain && one.symbol.toUpperCase() === coin.symbol.toUpperCase();
 }
@@ -68,8 +95,11 @@ function notOffered(coins: readonly CoinName[]): Problem {
   return { code: 'OPTION_NOT_OFFERED', detail: `chain, symbol: the order accepts ${names}` };
 }
 
-function closed({ status }: OrderRow): Problem {
-  const isOpen = status === 'INIT' || status === 'PENDING';
-  const why = isOpen ? 'its time is over' : `it is ${status}`;
-  return { code: 'ORDER_CLOSED', detail: `order: ${why}; only its present coin can be asked for` };
+function isOpen({ status }: Pick<OrderRow, 'status'>): boolean {
+  return status === 'INIT' || status === 'PENDING';
+}
+
+function closed(order: OrderRow): Problem {
+  const why = isOpen(order) ? 'is past its expiry' : `is ${order.status}`;
+  return { code: 'ORDER_CLOSED', detail: `order: ${why}; only its current coin can be asked for` };
 }

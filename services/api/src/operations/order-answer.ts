@@ -33,6 +33,7 @@ import type { Merchant } from '../merchant-book.ts';
 import { feeClassOf } from '../payment-facts.ts';
 import type { CreatedOrder, NewOption } from '../store/create-orders.ts';
 import type { MerchantProfileRow, OrderRow, PaymentRow, StatusRow } from '../store/read-orders.ts';
+import { isEnabled } from './is-enabled.ts';
 
 /**
  * Payment URL `<checkout base>?orderId=<id>&sign=<hex>.<merchantId>`. The merchant id is part of `sign`, which every
@@ -80,11 +81,16 @@ function addressOf({ family, address }: CreatedOrder, assets: AssetBook): string
   return address === null ? null : assets.formatAddress(family, address);
 }
 
+/** Without coins that were disabled since the creation. */
 function optionMembers(
-  { choices, options }: Pick<CreatedOrder, 'choices'> & { readonly options: readonly NewOption[] },
+  order: Pick<CreatedOrder, 'choices' | 'chain' | 'symbol'> & { readonly options: readonly NewOption[] },
   assets: AssetBook,
 ): OrderOptions {
-  return { chosen: (choices ?? 0) > 0, options: options.map((option) => toOptionAnswer(option, assets)) };
+  const chosen = (order.choices ?? 0) > 0;
+  const isCurrent = ({ chain, symbol }: NewOption) =>
+    chosen && chain === order.chain && symbol === order.symbol;
+  const options = order.options.filter((option) => isCurrent(option) || isEnabled(assets, option));
+  return { chosen, options: options.map((option) => toOptionAnswer(option, assets)) };
 }
 
 function toOptionAnswer(option: NewOption, assets: AssetBook): OptionAnswer {

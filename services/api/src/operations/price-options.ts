@@ -4,7 +4,7 @@ import { parseRatio } from '@opentill/domain/ratio';
 import type { Asset } from '../asset-book.ts';
 import { explainRate } from '../explain/explain-order.ts';
 import type { Merchant } from '../merchant-book.ts';
-import type { CollectionFields } from '../order-fields.ts';
+import { OPTIONS_MAX, type CollectionFields } from '../order-fields.ts';
 import type { Problem } from '../problem.ts';
 import type { RateAnswer } from '../store/read-rate.ts';
 import type { OrderRequest } from './create-once.ts';
@@ -47,8 +47,9 @@ export function quote({
 }
 
 /**
- * The coins that the customer may choose, in the order of `accept`, or of the networks file. Leaves out those without a
- * valid rate, out of the token's limits, and of chains that are not ready. If none is left, the first one's problem.
+ * The coins that the customer may choose, at most OPTIONS_MAX, in the order of `accept`, or of the networks file. Leaves out
+ * those of disabled chains, without a valid rate, out of the token's limits, and of chains that are not ready. If none is
+ * left, the problem of one of them.
  */
 export async function pricedOptions(
   deps: Pick<OrderDeps, 'assets' | 'chains' | 'store'>,
@@ -56,10 +57,12 @@ export async function pricedOptions(
 ): Promise<readonly PricedOption[] | Problem> {
   if (price === null) throw new RangeError('options need a price');
   const assets = new Set<Asset>();
+  const disabled: Problem[] = [];
   for (const coin of accept ?? deps.assets.all) {
     const asset = deps.assets.find(coin.chain, coin.symbol);
-    if (asset === undefined) return unsupported(deps, coin);
-    assets.add(asset);
+    if (asset !== undefined) assets.add(asset);
+    else if (deps.assets.tokenOf(coin.chain, coin.symbol) === undefined) return unsupported(deps, coin);
+    else disabled.push(unsupported(deps, coin));
   }
   const symbols = [...new Set([...assets].map(({ symbol }) => symbol))];
   const rates = await deps.store.findRates(symbols, price.currency);
@@ -76,7 +79,7 @@ export async function pricedOptions(
     }),
   );
   const options = found.flatMap((one) => ('code' in one ? [] : [one]));
-  const [first] = found;
-  if (options.length > 0) return options;
-  return first !== undefined && 'code' in first ? first : { code: 'CHAIN_NOT_READY' };
+  if (options.length > 0) return options.slice(0, OPTIONS_MAX);
+  const problem = [...found, ...disabled].find((one) => 'code' in one);
+  return problem ?? { code: 'CHAIN_NOT_READY' };
 }

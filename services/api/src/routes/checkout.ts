@@ -7,6 +7,7 @@ import { authenticateOrderId } from '../authenticate.ts';
 import type { CheckoutPage, Notice } from '../checkout-page.ts';
 import { chooseOption } from '../operations/choose-option.ts';
 import { toPayinAnswer } from '../operations/order-answer.ts';
+import type { Problem } from '../problem.ts';
 import { CHECKOUT_PAGE_LIMIT } from '../rate-limits.ts';
 import { readBody } from '../read-body.ts';
 import { findOrder, readOrderQuery, type OrderRouteDeps, type Route } from './order-routes.ts';
@@ -18,6 +19,13 @@ export interface CheckoutRouteDeps extends OrderRouteDeps {
 
 /** The end of a payment link's signature, also of a damaged one. */
 const NAMED_MERCHANT = /\.(?<id>[A-Za-z0-9_-]{1,64})$/;
+
+/** The coin may be chosen later. Any other refusal shows on the page. */
+const LATER: ReadonlySet<Problem['code']> = new Set([
+  'SERVICE_UNAVAILABLE',
+  'CHAIN_NOT_READY',
+  'RATE_UNAVAILABLE',
+]);
 
 /** GET /checkout?orderId=&sign=&lang=: the checkout page. Errors are pages too. */
 export function checkoutRoute(deps: CheckoutRouteDeps): Route {
@@ -65,7 +73,7 @@ export function chooseOnPageRoute(deps: CheckoutRouteDeps): Route {
     const key = new URLSearchParams(body.toString()).get(OPTION_FIELD);
     const coin = (order.options ?? [order]).find((option) => coinKey(option) === key);
     const chosen = coin === undefined ? order : await chooseOption(deps, order, coin, read);
-    const isLater = 'code' in chosen && chosen.code === 'SERVICE_UNAVAILABLE';
+    const isLater = 'code' in chosen && LATER.has(chosen.code);
     return isLater ? deps.checkoutPage.notice(request, 503, 'notAvailable') : back;
   };
 }

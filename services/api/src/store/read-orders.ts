@@ -139,7 +139,7 @@ const IS_OF_COIN = sql`t.family = k.family and t.to_address = k.address and t.ch
 /** Anyone can send many small payments. */
 const SUMMED_PER_COIN = 1_000;
 
-/** What arrived in time in each coin of an order `o` with options. */
+/** Sums of the payments in time in each coin of an order `o` with options. */
 const PAYMENTS = sql`case when o.choices is not null then coalesce((
   select jsonb_agg(jsonb_build_object('chain', k.chain, 'symbol', k.symbol, 'decimals', k.decimals,
     'displayDecimals', k.display_decimals, 'amount', p.amount::text) order by k.place)

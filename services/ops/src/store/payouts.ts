@@ -74,7 +74,7 @@ function payouts(db: Db) {
       'o.decimals',
       'o.display_decimals as displayDecimals',
       'o.amount',
-      sql<string>`o.address`.as('receiver'), // only null before the choice of a collection's coin
+      sql<string>`o.address`.as('receiver'), // orders_options: never null for a payout
       'p.wallet',
       'p.state',
       'o.status as orderStatus',
