@@ -95,7 +95,8 @@ export interface LinkPage {
 
 /** `limit` is required: a signature of version 1 covers only `data`, so that no other data may be valid here. */
 export function readLinkPage(data: JsonObject): LinkPage | Problem {
-  const limit = readInteger(data, 'limit', 1, LINKS_LISTED_MAX) ?? invalid(`limit: write 1 to ${LINKS_LISTED_MAX}`);
+  const limit =
+    readInteger(data, 'limit', 1, LINKS_LISTED_MAX) ?? invalid(`limit: write 1 to ${LINKS_LISTED_MAX}`);
   if (typeof limit === 'object') return limit;
   const before = readName(data.get('before'));
   if (before === undefined) return invalid('before: write `next` of the page before');
