@@ -164,7 +164,7 @@ export async function authenticateOrderId(
 }
 
 /** Counts the address before any other work. A merchant's raised limit of `pay` raises this limit too. */
-export function countAddress(
+function countAddress(
   { limits, merchants }: Pick<AuthenticateDeps, 'limits' | 'merchants'>,
   { clientAddress }: Exchange,
 ): Promise<number> {
