@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
 import type { OrderRow } from '@opentill/testkit/scenario';
-import { waitUntil } from '@opentill/testkit/wait-until';
 import { TIMEOUT_MS } from '../world/quick-timing.ts';
 import { policyCheckOf } from '../world/test-policy.ts';
 import { createTronWorld } from './tron-world.ts';
@@ -17,15 +16,7 @@ export async function createHiddenAttempts() {
     admin,
   );
   const mineUntil = (what: string, isSo: () => Promise<boolean>) =>
-    waitUntil(
-      what,
-      async () => {
-        if (await isSo()) return true;
-        await world.mine(5);
-        return false;
-      },
-      2 * TIMEOUT_MS,
-    );
+    world.mineUntil(what, isSo, 2 * TIMEOUT_MS);
   const obstacleOf = async (order: OrderRow) => {
     const { state, obstacle } = await world.payoutOf(order);
     return state === 'AUTHORISED' ? obstacle : null;
