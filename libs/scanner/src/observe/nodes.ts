@@ -17,9 +17,12 @@ export interface Exchange {
 
 export function createNodeObserver(
   { logger, metrics }: { readonly logger: Logger; readonly metrics: Metrics },
-  onFinalityLag: (chain: Chain, source: string) => void,
+  scan: {
+    readonly onFinalityLag: (chain: Chain, source: string) => void;
+    readonly onLogsContradicted: (chain: Chain) => void;
+  },
 ) {
-  const { exchanges, calls, bytes, compared } = createNodeMeters(metrics);
+  const { exchanges, calls, bytes, compared, blocks } = createNodeMeters(metrics);
   const outcomes = new Map<Chain, string>();
   return (chain: Chain) => ({
     onExchange({ endpoint, methods, outcome, durationMs, requestBytes, answerBytes }: Exchange): void {
@@ -46,8 +49,21 @@ export function createNodeObserver(
       readonly lagSeconds: number;
     }): void {
       const { source, height, lagSeconds } = lag;
-      onFinalityLag(chain, source);
+      scan.onFinalityLag(chain, source);
       logger.debug('finality of a lagging source ignored', { chain, source, height, lagSeconds });
+    },
+    onBlocksRead: (by: string, count: number): void => blocks.inc({ chain, by }, count),
+    onLogsContradicted({
+      sources,
+      height,
+      sampledHeight,
+    }: {
+      readonly sources: readonly [string, string];
+      readonly height: number;
+      readonly sampledHeight: number | undefined;
+    }): void {
+      scan.onLogsContradicted(chain);
+      logger.error('transfers contradicted', { chain, kind: 'logs', sources, height, sampledHeight });
     },
     onSourceChange(change: {
       readonly label: string;
@@ -85,5 +101,10 @@ function createNodeMeters(metrics: Metrics) {
     help: 'Block ranges requested from two sources, by result of the comparison',
     labelNames: ['chain', 'outcome'],
   });
-  return { exchanges, calls, bytes, compared };
+  const blocks = metrics.counter<'chain' | 'by'>({
+    name: 'opentill_scanner_blocks_read_total',
+    help: 'Verified blocks of chains that are read by logs where these suffice; otherwise whole',
+    labelNames: ['chain', 'by'],
+  });
+  return { exchanges, calls, bytes, compared, blocks };
 }
