@@ -10,7 +10,6 @@ export const NO_ALERT: Readonly<Record<string, readonly string[]>> = {
     'opentill_ops_acts_total',
     'opentill_ops_request_duration_seconds',
     'opentill_outbox_published_total',
-    'opentill_scanner_blocks_read_total',
     'opentill_scanner_commits_total',
     'opentill_scanner_own_fates_changed_total',
     'opentill_scanner_own_transactions_open_count',

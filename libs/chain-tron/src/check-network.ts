@@ -2,8 +2,6 @@ import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { isReaderError, readerError } from '@opentill/chain/reader-error';
 import type { TokenContract } from '@opentill/chain/transfer';
 import { checkSources, type SourceDefect as FoundInSource } from '@opentill/chain-sources/check-sources';
-import { isMissing, type LogOffers } from './logs/log-offers.ts';
-import { readLogs } from './logs/read-logs.ts';
 import { listIn, objectIn } from './node-value.ts';
 import type { TronCall } from './tron-client.ts';
 import type { TronSource, TronSources } from './tron-sources.ts';
@@ -13,9 +11,7 @@ export type SourceLack =
   /** No receipts of whole blocks. Without another source no payment is seen. */
   | 'RECEIPTS_MISSING'
   /** No `/walletsolidity` (see `solidityUrls`). Without another source no payment is credited. */
-  | 'SOLID_MISSING'
-  /** No `eth_getLogs` at `/jsonrpc`. Blocks are read whole, which takes more requests and bytes. */
-  | 'LOGS_MISSING';
+  | 'SOLID_MISSING';
 
 export type SourceDefect = FoundInSource<SourceLack>;
 
@@ -26,8 +22,6 @@ export interface NetworkCheck {
     readonly decimals: number;
   }[];
   readonly onFinding: (finding: SourceDefect) => void;
-  /** Also checks the interface of logs. */
-  readonly logs?: { readonly genesisId: string; readonly offers: LogOffers };
 }
 
 const WORD = /^[0-9a-f]{64}$/;
@@ -67,27 +61,6 @@ async function probeMethods(source: TronSource, check: NetworkCheck, options: Re
     method: 'getblock',
     body: { detail: false },
   });
-  await probeLogs(source, height, check, options);
-}
-
-/** The interface is optional: no failure of it fails the check. */
-async function probeLogs(
-  source: TronSource,
-  height: number,
-  { tokens, logs, onFinding }: NetworkCheck,
-  options: ReadOptions,
-): Promise<void> {
-  if (logs === undefined || tokens.length === 0 || height === 0) return;
-  const byHex = new Map(tokens.map(({ hex, contract }) => [hex.slice(2), contract]));
-  const terms = { tokens: byHex, genesisId: logs.genesisId };
-  const filters = [{ tokens: [...byHex.keys()] }];
-  const question = { range: { from: height, to: height }, filters, isToHead: true };
-  try {
-    await logs.offers.ask(source, () => readLogs(source, terms, question, options));
-  } catch (error) {
-    if (options.signal?.aborted === true) throw error;
-    if (isMissing(error)) onFinding({ source: source.label, kind: 'LOGS_MISSING', error });
-  }
 }
 
 /** With a wrong contract or number of decimals the gateway would book wrong amounts. */

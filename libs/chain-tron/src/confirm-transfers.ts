@@ -1,22 +1,30 @@
 import type { ConfirmedTransfers, ConfirmOptions, ReadOptions } from '@opentill/chain/chain-reader';
 import { readerError } from '@opentill/chain/reader-error';
-import type { CandidateTransfer, Transfer, TransferPosition } from '@opentill/chain/transfer';
+import type { CandidateTransfer, Transfer, TransferPosition, TxHash } from '@opentill/chain/transfer';
 import { askTwoSources } from '@opentill/chain-sources/ask-two-sources';
 import { baseUnits } from '@opentill/domain/money';
 import { addressOfHex } from './address-codec.ts';
-import { hasRun, isBetween, transferIn } from './decode-info.ts';
+import type { TronHeader, TronTransaction } from './decode-block.ts';
+import { decodeTransaction } from './decode-block.ts';
+import type { TronInfo } from './decode-info.ts';
+import { decodeInfo, hasRun, isBetween, transferIn } from './decode-info.ts';
 import { hasCarried, logPlaceOf, readBlock, transfersOf, type TransferWithReceipt } from './read-block.ts';
 import { sameTransfer } from './compare-blocks.ts';
-import type { SeenReceipts } from './logs/seen-receipts.ts';
-import { equalsBefore, isEqual, isLogged, placeInReceipt, plainCandidate } from './logs/logged-candidate.ts';
-import { contextOf, readEvidences, type Evidence, type Evidences } from './read-evidences.ts';
 import type { Reading } from './reading.ts';
 import type { TronSource, TronSources } from './tron-sources.ts';
+import { readHeader } from './tron-sources.ts';
 
+interface Evidence {
+  readonly info: TronInfo;
+  readonly transaction: TronTransaction | undefined;
+}
+type Evidences = ReadonlyMap<TxHash, Evidence>;
 interface SourceEvidence {
   readonly source: TronSource;
   readonly evidences: Evidences;
 }
+
+const TRANSACTIONS_AT_ONCE = 8;
 
 /**
  * A candidate that a receipt refutes must also be refuted by the whole block, at each source that was asked.
@@ -28,21 +36,19 @@ interface SourceEvidence {
 export async function confirmTransfers(
   reading: Reading,
   sources: TronSources,
-  receipts: SeenReceipts,
   candidates: readonly CandidateTransfer[],
   options: ConfirmOptions,
 ): Promise<ConfirmedTransfers> {
   const proven = alreadyProven(reading, candidates, options);
   const asked = candidates.filter((candidate) => !proven.has(candidate));
-  const sourceEvidences =
-    asked.length === 0 ? [] : await readFromSources({ reading, sources, receipts }, asked, options);
+  const sourceEvidences = asked.length === 0 ? [] : await readFromSources(reading, sources, asked, options);
   const confirmed: Transfer[] = [];
   const refuted: CandidateTransfer[] = [];
   for (const candidate of candidates) {
-    const transfer = proven.get(candidate) ?? agreedOn(reading, receipts, sourceEvidences, candidate, asked);
+    const transfer = proven.get(candidate) ?? agreedOn(reading, sourceEvidences, candidate);
     if (transfer === undefined) {
       for (const { source } of sourceEvidences)
-        await requireRefutedByBlock(reading, source, candidate, asked, options);
+        await requireRefutedByBlock(reading, source, candidate, options);
       refuted.push(candidate);
     } else confirmed.push(transfer);
   }
@@ -76,30 +82,18 @@ function positionOf({ indexInBlock }: CandidateTransfer): string {
 }
 
 async function readFromSources(
-  {
-    reading,
-    sources,
-    receipts,
-  }: { readonly reading: Reading; readonly sources: TronSources; readonly receipts: SeenReceipts },
+  reading: Reading,
+  sources: TronSources,
   candidates: readonly CandidateTransfer[],
-  { byOneSource = false, headers = [], ...options }: ConfirmOptions,
+  { byOneSource = false, ...options }: ConfirmOptions,
 ): Promise<readonly SourceEvidence[]> {
-  // Two sources must return a receipt: one of them now, if the other returned it before.
-  let remembering: TronSource | undefined;
-  const ask = (source: TronSource, own: ReadOptions): Promise<Evidences> => {
-    if (!byOneSource && receipts.has(source)) remembering ??= source;
-    const remembered = remembering === source ? receipts : undefined;
-    return readEvidences({ source, receipts: remembered, headers }, candidates, own);
-  };
+  const ask = (source: TronSource, own: ReadOptions): Promise<Evidences> =>
+    readEvidences(source, candidates, own);
   if (byOneSource)
-    return sources.run(
-      async (source, own) => {
-        const evidences = await ask(source, own);
-        receipts.note(source, evidences);
-        return [{ source, evidences }];
-      },
-      { ...options, hedge: true },
-    );
+    return sources.run(async (source, own) => [{ source, evidences: await ask(source, own) }], {
+      ...options,
+      hedge: true,
+    });
   const height = Math.max(...candidates.map(({ blockHeight }) => blockHeight));
   const answers = await askTwoSources(
     sources,
@@ -111,37 +105,94 @@ async function readFromSources(
 
 function agreedOn(
   reading: Reading,
-  receipts: SeenReceipts,
   sourceEvidences: readonly SourceEvidence[],
   candidate: CandidateTransfer,
-  candidates: readonly CandidateTransfer[],
 ): Transfer | undefined {
-  const equals = isLogged(candidate) ? equalsBefore(candidate, candidates) : 0;
   const [first, ...others] = sourceEvidences.map(({ evidences }) => {
     const evidence = evidences.get(candidate.txHash);
-    return evidence && provenBy(reading, evidence, candidate, equals);
+    return evidence && provenBy(reading, evidence, candidate);
   });
   const isSame = (other: Transfer | undefined): boolean =>
     other?.position === first?.position && other?.feeBaseUnits === first?.feeBaseUnits;
   if (others.every(isSame)) return first;
-  receipts.clear();
   throw readerError('INCONSISTENT_ANSWER', 'the receipts of two sources differ on a transfer', {
     ...contextOf(candidate),
     sources: sourceEvidences.map(({ source }) => source.label),
   });
 }
 
-export function provenBy(
+/** Throws unless every transaction is in the block of its candidates, so that another source is asked. */
+async function readEvidences(
+  source: TronSource,
+  candidates: readonly CandidateTransfer[],
+  options: ReadOptions,
+): Promise<Evidences> {
+  const natives = new Set(candidates.flatMap(({ contract, txHash }) => (contract === null ? [txHash] : [])));
+  const hashes = [...new Set(candidates.map(({ txHash }) => txHash))];
+  const heights = [...new Set(candidates.map(({ blockHeight }) => blockHeight))];
+  const infos = await inBatches(hashes, (txHash) => readInfo(source, txHash, options));
+  const transactions = await inBatches([...natives], (txHash) => readTransaction(source, txHash, options));
+  const headers = await inBatches(heights, (height) => readHeader(source, options, height));
+  for (const candidate of candidates)
+    requireInBlock(infos.get(candidate.txHash), headers.get(candidate.blockHeight), candidate);
+  const evidences = new Map<TxHash, Evidence>();
+  for (const [txHash, info] of infos)
+    if (info !== undefined) evidences.set(txHash, { info, transaction: transactions.get(txHash) });
+  return evidences;
+}
+
+export async function readInfo(
+  source: TronSource,
+  txHash: TxHash,
+  options: ReadOptions,
+): Promise<TronInfo | undefined> {
+  const call = { side: 'wallet', method: 'gettransactioninfobyid', body: { value: txHash } } as const;
+  const info = decodeInfo(await source.call(call, options));
+  if (info !== undefined && info.txHash !== txHash)
+    throw readerError('INCONSISTENT_ANSWER', "the node returned another transaction's receipt", { txHash });
+  return info;
+}
+
+/** Does not prove inclusion: a pending transaction looks the same. The receipt proves it. */
+export async function readTransaction(
+  source: TronSource,
+  txHash: TxHash,
+  options: ReadOptions,
+): Promise<TronTransaction> {
+  const call = { side: 'wallet', method: 'gettransactionbyid', body: { value: txHash } } as const;
+  const transaction = decodeTransaction(await source.call(call, options));
+  if (transaction.txHash !== txHash)
+    throw readerError('INCONSISTENT_ANSWER', 'the node returned another transaction', { txHash });
+  return transaction;
+}
+
+/** A receipt has the height and time of its block but not its id, so the header at that height is compared. */
+function requireInBlock(
+  info: TronInfo | undefined,
+  header: TronHeader | undefined,
+  candidate: CandidateTransfer,
+): void {
+  if (info === undefined)
+    throw readerError('BLOCK_NOT_FOUND', 'the transaction is in no block', contextOf(candidate));
+  const isThere =
+    info.height === candidate.blockHeight &&
+    header?.hash === candidate.blockHash &&
+    info.blockTimeMs === header.timeMs;
+  if (!isThere)
+    throw readerError('INCONSISTENT_ANSWER', 'the transaction is in another block now', {
+      ...contextOf(candidate),
+      now: info.height,
+    });
+}
+
+function provenBy(
   { chain, tokens }: Reading,
   { info, transaction }: Evidence,
   candidate: CandidateTransfer,
-  equals: number,
 ): Transfer | undefined {
   const feeBaseUnits = baseUnits(info.feeSun);
   const { contract, from, to, amountBaseUnits, indexInBlock } = candidate;
-  const place = isLogged(candidate)
-    ? placeInReceipt(info, tokens, candidate, equals)
-    : logPlaceOf(indexInBlock);
+  const place = logPlaceOf(indexInBlock);
   if (contract === null) {
     const trx = transaction !== undefined && hasCarried(transaction, info) ? transaction.trx : undefined;
     const isIt =
@@ -156,7 +207,7 @@ export function provenBy(
   const isIt =
     stated?.contract === contract && isBetween(stated, from, to) && stated.amount === amountBaseUnits;
   return isIt
-    ? { ...plainCandidate(candidate), chain, position: `log:${place}` as TransferPosition, feeBaseUnits }
+    ? { ...candidate, chain, position: `log:${place}` as TransferPosition, feeBaseUnits }
     : undefined;
 }
 
@@ -165,21 +216,32 @@ async function requireRefutedByBlock(
   reading: Reading,
   source: TronSource,
   candidate: CandidateTransfer,
-  candidates: readonly CandidateTransfer[],
   options: ReadOptions,
 ): Promise<void> {
   const account = await readBlock(source, 'wallet', candidate.blockHeight, options);
   if (account.header.hash !== candidate.blockHash)
     throw readerError('INCONSISTENT_ANSWER', 'another block is at this height now', contextOf(candidate));
-  const transfers = transfersOf(reading, account);
-  const isThere = isLogged(candidate)
-    ? transfers.filter((transfer) => isEqual(transfer, candidate)).length >
-      equalsBefore(candidate, candidates)
-    : transfers.some((transfer) => sameTransfer(transfer, candidate));
-  if (isThere)
+  if (transfersOf(reading, account).some((transfer) => sameTransfer(transfer, candidate)))
     throw readerError(
       'INCONSISTENT_ANSWER',
       'the receipts of the block and the receipt differ',
       contextOf(candidate),
     );
+}
+
+function contextOf({ txHash, blockHash, blockHeight }: CandidateTransfer): Readonly<Record<string, unknown>> {
+  return { txHash, blockHash, height: blockHeight };
+}
+
+export async function inBatches<K, T>(
+  keys: readonly K[],
+  work: (key: K) => Promise<T>,
+): Promise<ReadonlyMap<K, T>> {
+  const answers = new Map<K, T>();
+  for (let at = 0; at < keys.length; at += TRANSACTIONS_AT_ONCE) {
+    const some = keys.slice(at, at + TRANSACTIONS_AT_ONCE);
+    const found = await Promise.all(some.map(work));
+    for (const [place, key] of some.entries()) answers.set(key, found[place] as T);
+  }
+  return answers;
 }

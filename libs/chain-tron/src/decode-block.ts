@@ -7,8 +7,6 @@ import { countIn, hashIn, isNothing, listIn, malformed, objectIn, sunIn } from '
 
 export interface TronHeader extends BlockHeader {
   readonly timeMs: number;
-  /** Written by the software of its producer. */
-  readonly version: number;
 }
 
 export interface CarriedTrx {
@@ -60,7 +58,6 @@ export function decodeHeader(raw: unknown, asked?: number): TronHeader {
     parentHash: parentHash as BlockHash,
     timeSeconds: Math.floor(timeMs / 1_000),
     timeMs,
-    version: countIn(data['version'], 'version'),
   };
 }
 

@@ -5,14 +5,11 @@ import type { CandidateTransfer } from '@opentill/chain/transfer';
 import type { TronHeader } from './decode-block.ts';
 import type { BlockRange } from './reading.ts';
 
-/** Whole blocks. Each takes two requests; more in flight are not faster (measured). */
+/** Each block takes two requests. More in flight are not faster (measured). */
 export const BLOCKS_PER_CALL = 8;
-/** By logs. */
-export const LOG_BLOCKS_PER_CALL = 32;
 
 export async function readRange(
   { from, to }: BlockRange,
-  blocksPerCall: number,
   readCall: (range: BlockRange) => Promise<RangeRead>,
 ): Promise<RangeRead> {
   if (!Number.isSafeInteger(from) || !Number.isSafeInteger(to) || from < 0 || to < from)
@@ -23,7 +20,7 @@ export async function readRange(
   let transactions = 0;
   while (headers.length < to - from + 1) {
     const first = from + headers.length;
-    const read = await readCall({ from: first, to: Math.min(to, first + blocksPerCall - 1) });
+    const read = await readCall({ from: first, to: Math.min(to, first + BLOCKS_PER_CALL - 1) });
     const parent = headers.at(-1);
     if (parent !== undefined && read.headers[0]?.parentHash !== parent.hash)
       throw readerError('INCONSISTENT_ANSWER', 'the chain changed while the range was read', {

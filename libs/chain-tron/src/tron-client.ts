@@ -19,13 +19,7 @@ export type Side = 'wallet' | 'walletsolidity';
 export interface TronCall {
   readonly side: Side;
   readonly method: string;
-  /** @default `/${side}/${method}` */
-  readonly path?: string;
   readonly body?: Readonly<Record<string, unknown>>;
-  /** Sent instead of `body`: several calls in one request. */
-  readonly batch?: readonly object[];
-  /** Nodes may lack the method, so its failure does not count against the source. */
-  readonly isOptional?: boolean;
   /** Shared with the same call to another source. The value may then be SAME. */
   readonly dedup?: AnswerDeduplicator | undefined;
   /**
@@ -109,7 +103,7 @@ export function createTronClient(config: TronClientConfig): TronClient {
   const takeQueuedTurn = createCallQueue(turnDeps);
 
   async function exchange(
-    { side, method, path = `/${side}/${method}`, body = {}, batch, dedup, decode, onBytes }: TronCall,
+    { side, method, body = {}, dedup, decode, onBytes }: TronCall,
     turn: OwnTurn,
   ): Promise<Exchanged> {
     await (turn.isQueued ? takeQueuedTurn(turn) : awaitRateLimit(turnDeps, 1, turn));
@@ -118,7 +112,7 @@ export function createTronClient(config: TronClientConfig): TronClient {
     const report = (outcome: TronExchange['outcome']): void =>
       onExchange?.({
         endpoint,
-        methods: [path.slice(1)],
+        methods: [`${side}/${method}`],
         outcome,
         durationMs: performance.now() - startedAt,
         ...traffic,
@@ -126,8 +120,8 @@ export function createTronClient(config: TronClientConfig): TronClient {
     let isNew = false;
     try {
       const answer = await posts[side](
-        batch ?? body,
-        postOptionsOf(path, turn, { endpoint, method }, traffic),
+        body,
+        postOptionsOf(`/${side}/${method}`, turn, { endpoint, method }, traffic),
       );
       isNew = answer.newConnection;
       if (answer.status === OK) onBytes?.(answer.body.length);

@@ -12,10 +12,7 @@ import { createSemaphore } from '@opentill/chain-sources/semaphore';
 import type { Side, TronClient, TronExchange } from './tron-client.ts';
 import { createTronClient } from './tron-client.ts';
 
-export interface TronSource extends Source, Pick<TronClient, 'call' | 'beginMany'> {
-  /** Number of HTTP requests so far. */
-  requests(): number;
-}
+export interface TronSource extends Source, Pick<TronClient, 'call' | 'beginMany'> {}
 
 export type TronSources = Sources<TronSource>;
 
@@ -83,7 +80,6 @@ function createTronSource(
   notes: SourceNotes,
   createClient: (onExchange: (exchange: TronExchange) => void) => TronClient,
 ): TronSource {
-  let requests = 0;
   const client = createClient(({ outcome, durationMs, answerBytes }) => {
     if (outcome === 'OK') notes.noteLatency(durationMs, answerBytes);
   });
@@ -93,9 +89,7 @@ function createTronSource(
     label: client.label,
     waitMs: client.waitMs,
     beginMany: client.beginMany,
-    requests: () => requests,
     async call(call, options) {
-      requests += 1;
       const isWhole = WHOLE.has(call.method);
       const leave = isWhole
         ? await slots.take(options?.signal, Math.ceil(sizes.bytesOf(call.method) / BYTES_PER_SLOT))
@@ -108,7 +102,7 @@ function createTronSource(
         notes.noteAnswer();
         return value;
       } catch (error) {
-        if (call.isOptional !== true) notes.noteFailure(error);
+        notes.noteFailure(error);
         throw error;
       } finally {
         leave?.();

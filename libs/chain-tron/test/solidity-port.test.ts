@@ -84,7 +84,5 @@ test('calls each port only for its own endpoints while it reads blocks', async (
   const { solid } = devnet.control.summary();
   const { headers } = await reader.readVerified(1, solid, []);
   expect(headers).toHaveLength(solid);
-  // java-tron serves JSON-RPC on a third port. The check asks once, and reads blocks whole without it.
-  for (const { side, asked } of ports())
-    expect(new Set(asked)).toEqual(new Set(side === 'wallet' ? [side, 'jsonrpc'] : [side]));
+  for (const { side, asked } of ports()) expect(new Set(asked)).toEqual(new Set([side]));
 });

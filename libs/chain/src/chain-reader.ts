@@ -53,11 +53,6 @@ export interface ReadOptions {
   readonly signal?: AbortSignal;
 }
 
-export interface VerifiedOptions extends ReadOptions {
-  /** Reads whole blocks also where logs would suffice: a rescan must find what the logs left out. */
-  readonly isWhole?: boolean;
-}
-
 export interface ConfirmOptions extends ReadOptions {
   /**
    * The headers read with the candidates. If only one source reported some block times, each source that is asked now
@@ -81,7 +76,7 @@ export interface FateOptions extends ConfirmOptions, AgreementOptions {
 /**
  * Reads one network. Every method returns all that it was asked for, or throws a GatewayError with a ReaderErrorCode;
  * the caller retries. The reader itself only splits ranges that a provider finds too large. It caches no data that
- * could make an answer older, except the finalized height for a few polls. So several callers may share a reader.
+ * could make an answer older, so several callers may share a reader.
  */
 export interface ChainReader {
   readonly chain: Chain;
@@ -120,7 +115,7 @@ export interface ChainReader {
     from: number,
     to: number,
     expected: readonly ExpectedTransfer[],
-    options?: VerifiedOptions,
+    options?: ReadOptions,
   ): Promise<RangeRead>;
 
   /**

@@ -1,5 +1,4 @@
 import type { ChainReader } from '@opentill/chain/chain-reader';
-import type { WatchedAddresses } from '@opentill/chain/watched-addresses';
 import type { Db } from '@opentill/db/database';
 import { keepLease } from '@opentill/db/lease';
 import { createOutboxStore } from '@opentill/db/outbox';
@@ -9,7 +8,7 @@ import type { Broker } from '@opentill/messaging/connection';
 import { createPublisher } from '@opentill/messaging/publisher';
 import { startRelay } from '@opentill/messaging/relay';
 import type { Clock } from '@opentill/runtime/clock';
-import type { Chain, Family } from '@opentill/domain/chains';
+import type { Chain } from '@opentill/domain/chains';
 import type { CheckResult, Checks } from '@opentill/runtime/health';
 import type { NewId } from '@opentill/runtime/ids';
 import type { Logger } from '@opentill/runtime/logger';
@@ -20,7 +19,6 @@ import type { NodeObserver } from './observe/nodes.ts';
 import { createChainGates, startChainScan, type ChainScan } from './scan-chain.ts';
 import type { ScanNetwork } from './scan-network.ts';
 import { createScanStore } from './store/scan-store.ts';
-import { createWatchedAddresses } from './store/watched-addresses.ts';
 
 export interface ScannedNetwork {
   readonly network: ScanNetwork;
@@ -36,10 +34,7 @@ export interface ScannerDeps {
   readonly clock: Clock;
   readonly newId: NewId;
   /** Called at once; an error is a configuration mistake. The readers report to `nodes`. */
-  readonly openNetworks: (
-    nodes: NodeObserver,
-    watched: (family: Family) => WatchedAddresses,
-  ) => readonly ScannedNetwork[];
+  readonly openNetworks: (nodes: NodeObserver) => readonly ScannedNetwork[];
   readonly instanceId: string;
   /** Receives the error when no chain passes its start-up checks; the service must then end. */
   readonly fail: (error: unknown) => void;
@@ -66,7 +61,7 @@ const LEASE_TTL_MS = 5_000;
 export function createScanner(deps: ScannerDeps): ScannerApp {
   const { broker, logger, metrics, clock } = deps;
   const observe = createObserve({ logger, metrics, clock });
-  const networks = deps.openNetworks(observe.nodes, (family) => createWatchedAddresses(deps.db, family));
+  const networks = deps.openNetworks(observe.nodes);
   const chainChecks = networks.map(
     ({ network: { chain } }) =>
       [chain, () => Promise.resolve(readinessOf(chain, networks, observe))] as const,

@@ -43,7 +43,7 @@ export type ScanPart =
   | 'status';
 
 const LOGGED_IDS_MAX = 50;
-const CONTRADICTIONS = ['refuted', 'seen-not-verified', 'rescan', 'logs'] as const;
+const CONTRADICTIONS = ['refuted', 'seen-not-verified', 'rescan'] as const;
 
 export interface Commit {
   readonly state: ChainState;
@@ -79,11 +79,8 @@ export function createObserve(deps: {
   const meters = createScanMeters(metrics, { figures, alarms, nowMs });
   const noting = { figureOf, alarms, meters, logger, nowMs };
   return {
-    nodes: createNodeObserver(deps, {
-      onFinalityLag(chain, source) {
-        figureOf(chain).finalityLag = { source, observedAtMs: nowMs() };
-      },
-      onLogsContradicted: (chain) => meters.contradictions.inc({ chain, kind: 'logs' }),
+    nodes: createNodeObserver(deps, (chain, source) => {
+      figureOf(chain).finalityLag = { source, observedAtMs: nowMs() };
     }),
     ...noteProgress(noting),
     ...noteReadings(noting),

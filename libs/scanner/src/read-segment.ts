@@ -1,5 +1,5 @@
 import type { BlockHeader } from '@opentill/chain/block';
-import type { RangeRead, VerifiedOptions } from '@opentill/chain/chain-reader';
+import type { RangeRead, ReadOptions } from '@opentill/chain/chain-reader';
 import type { RangeProof } from '@opentill/chain/epoch-committee';
 import { blockAt, seenBlock, type ChainState } from './chain-state.ts';
 import { findForeign, findLanded } from './find-foreign-transactions.ts';
@@ -51,7 +51,7 @@ export async function readSegment(
   scanning: Scanning,
   state: ChainState,
   segment: Segment,
-  { isWhole, ...options }: VerifiedOptions,
+  options: ReadOptions,
 ): Promise<SegmentRead> {
   const { network, reader, store } = scanning;
   const { kind, from, to } = segment;
@@ -59,7 +59,7 @@ export async function readSegment(
   const live = isRecorded ? await store.liveTransfers(network.chain, from, to) : [];
   const range =
     kind === 'verified'
-      ? await reader.readVerified(from, to, live, isWhole === true ? { ...options, isWhole } : options)
+      ? await reader.readVerified(from, to, live, options)
       : await reader.readSeen(from, to, options);
   checkStored(state, range.headers);
   return {
@@ -91,12 +91,12 @@ export function readSegmentsAhead(
   scanning: Scanning,
   state: ChainState,
   segments: Iterator<Segment, unknown, undefined>,
-  { limit, most, signal, ...kind }: VerifiedOptions & { readonly limit: ReadingLimit; readonly most: number },
+  { limit, most, signal }: ReadOptions & { readonly limit: ReadingLimit; readonly most: number },
 ): ReturnType<typeof createReadAhead<Segment, SegmentRead>> {
   return createReadAhead({
     items: segments,
     read: async (segment, ended) => {
-      const read = await readSegment(scanning, state, segment, { ...kind, signal: ended });
+      const read = await readSegment(scanning, state, segment, { signal: ended });
       limit.note(read.readings);
       return read;
     },

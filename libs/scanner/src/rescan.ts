@@ -128,11 +128,7 @@ async function readSegments(
   options: ReadOptions & { readonly limit: ReadingLimit },
 ): Promise<readonly SegmentRead[]> {
   const ranges = splitRange({ kind: 'verified', ...range }, () => segmentBlocks(scanning));
-  const reads = readSegmentsAhead(scanning, state, ranges, {
-    ...options,
-    isWhole: true,
-    most: SEGMENTS_PER_PART,
-  });
+  const reads = readSegmentsAhead(scanning, state, ranges, { ...options, most: SEGMENTS_PER_PART });
   try {
     const segments: SegmentRead[] = [];
     for (let read = await reads.next(); read !== undefined; read = await reads.next()) segments.push(read);

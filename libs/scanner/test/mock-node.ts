@@ -29,8 +29,6 @@ interface MockBlock extends BlockHeader {
 export interface MockNodeFaults {
   lagBlocks: number;
   readonly hiddenFromSeen: Set<TxHash>;
-  /** Missing in verified reads that do not ask for whole blocks. */
-  readonly hiddenFromLogs: Set<TxHash>;
   /** Missing in logs and receipts of verified reads. */
   readonly hiddenFromVerified: Set<TxHash>;
   readonly failed: Set<TxHash>;
@@ -60,7 +58,6 @@ export function createMockNode(chain: Chain) {
   const faults: MockNodeFaults = {
     lagBlocks: 0,
     hiddenFromSeen: new Set(),
-    hiddenFromLogs: new Set(),
     hiddenFromVerified: new Set(),
     failed: new Set(),
     withoutReceipt: new Set(),
@@ -170,10 +167,7 @@ export function createMockNode(chain: Chain) {
       }),
     headers: (from, to) => call('headers', () => range(from, to).map(headerOf)),
     readSeen: (from, to) => readFor('readSeen', from, to, faults.hiddenFromSeen),
-    readVerified: (from, to, _, { isWhole = false } = {}) => {
-      const hidden = isWhole ? [] : faults.hiddenFromLogs;
-      return readFor('readVerified', from, to, new Set([...faults.hiddenFromVerified, ...hidden]));
-    },
+    readVerified: (from, to) => readFor('readVerified', from, to, faults.hiddenFromVerified),
     confirmTransfers: (asked) =>
       call('confirmTransfers', () => {
         const confirmed: Transfer[] = [];

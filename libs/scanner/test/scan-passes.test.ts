@@ -858,21 +858,6 @@ describe('rescan', () => {
     expect(await transferVersions(admin.kysely)).toEqual(before);
   });
 
-  it('records transfers that the logs of the nodes leave out by whole blocks', async () => {
-    const scan = await open();
-    const left = aTx({ to: ALICE, amount: 1n });
-    node.faults.hiddenFromLogs.add(left.hash);
-    node.faults.hiddenFromSeen.add(left.hash);
-    const { height } = node.mine(left);
-    mineEmpty(9);
-    await scan.settle();
-    expect(await states()).toEqual([]);
-    await ask(height, height);
-    await scan.settle();
-    await scan.settle();
-    expect(await states()).toEqual([`${left.hash} ${height} VERIFIED`]);
-  });
-
   it('orphans no transfer in a rescan', async () => {
     const scan = await open();
     await scan.settle();

@@ -17,10 +17,10 @@ export function createApp({ networks, ...deps }: ScannerDeps): ScannerApp {
   return createScanner({
     ...deps,
     schema: 'scanner_tron',
-    openNetworks: (nodes, watched) =>
+    openNetworks: (nodes) =>
       networks.map((config) => ({
         network: scanNetworkOf(config, tronFamily.addressCodec.parse),
-        reader: tronFamily.createReader(config, { ...nodes(config.chain), watched: watched('TRON') }),
+        reader: tronFamily.createReader(config, nodes(config.chain)),
       })),
   });
 }

@@ -12,19 +12,13 @@ export type Replica = ReplicaOf<ScannerApp>;
 export type ScannerWorld = Awaited<ReturnType<typeof createScannerWorld>>;
 
 export async function createScannerWorld(
-  options: Partial<TronDevnetOptions> & {
-    readonly network?: Partial<NetworkConfig>;
-    /** Without TRX the scanner reads logs instead of whole blocks. */
-    readonly tokensOnly?: boolean;
-  } = {},
+  options: Partial<TronDevnetOptions> & { readonly network?: Partial<NetworkConfig> } = {},
 ) {
-  const { network: changes, tokensOnly = false, ...devnetOptions } = options;
+  const { network, ...devnetOptions } = options;
   const devnet = await startTronDevnet({ blockTimeMs: 0, solidLagBlocks: 3, ...devnetOptions });
-  const network = tronDevnetNetwork(devnet, { reorgWindow: 30, ...changes });
-  const tokens = network.tokens.filter(({ contract }) => contract !== null);
   const world = await createScannerWorldOf({
     service: 'scanner-tron',
-    network: tokensOnly ? { ...network, tokens } : network,
+    network: tronDevnetNetwork(devnet, { reorgWindow: 30, ...network }),
     newAddress: () => addressOfShortHex(randomBytes(20).toString('hex'))!,
     order: { contract_address: devnet.tokens.USDT },
     createApp,

@@ -59,19 +59,11 @@ interface Info {
 const TRANSFER_TOPIC = 'ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 const FEE_LIMIT_SUN = 1_000_000_000;
 const TOO_LITTLE_SUN = 200_000;
-const STRANGERS = ['a', 'b'].map((digit) => `0x${digit.repeat(40)}`);
-/** Share of blocks in which one of the contracts does not pay. */
-const QUIET_BLOCKS = 0.05;
 const TRC20 = tronContractInterface('TronTether');
 const MULTI = tronContractInterface('TronMulti');
 
-export async function createTruthChain(
-  devnet: TronDevnet,
-  seed: number,
-  { hasTrx = true }: { readonly hasTrx?: boolean } = {},
-): Promise<TruthChain> {
+export async function createTruthChain(devnet: TronDevnet, seed: number): Promise<TruthChain> {
   const random = seededRandom(seed);
-  const trafficRandom = seededRandom(seed);
   const below = (end: number): number => Math.floor(random() * end);
   const pick = <T>(items: readonly T[]): T => items[below(items.length)]!;
   const amount = (): bigint => BigInt(1 + below(1_000_000_000));
@@ -123,19 +115,6 @@ export async function createTruthChain(
   const multi = await deployMulti();
   await devnet.control.fund(multi, { symbol: 'USDT', amountBaseUnits: 10n ** 12n });
 
-  // Without TRX the scanner reads logs: two contracts pay two strangers in nearly every block, in both tokens.
-  const exchanges = hasTrx ? [] : [multi, await deployMulti()];
-  for (const exchange of exchanges)
-    for (const symbol of ['USDT', 'USDC'] as const)
-      await devnet.control.fund(exchange, { symbol, amountBaseUnits: 10n ** 12n });
-  async function sendTraffic(): Promise<void> {
-    for (const exchange of exchanges)
-      for (const token of trafficRandom() < QUIET_BLOCKS ? [] : tokens) {
-        const data = MULTI.encodeFunctionData('sendOwn', [evmForm(token), STRANGERS, [1n, 1n]]);
-        await call(exchange, data);
-      }
-  }
-
   function sendOwn(to: string, times: number): Promise<void> {
     const all = Array.from({ length: times }, () => evmForm(to));
     return call(multi, MULTI.encodeFunctionData('sendOwn', [evmForm(tokens[0]), all, all.map(amount)]));
@@ -186,7 +165,6 @@ export async function createTruthChain(
         await kinds[kind](pick(ours));
         sent[kind] = (sent[kind] ?? 0) + 1;
       }
-      await sendTraffic();
       await devnet.control.mine();
     },
     async reorganise(depth, drop) {
@@ -214,7 +192,7 @@ export async function createTruthChain(
             deposits.push({ ...here, tx: id, position: `log:${place}`, token, to, amount: `${value}` });
           }
         }
-        for (const { txID, ret, raw_data: data } of hasTrx ? (block.transactions ?? []) : []) {
+        for (const { txID, ret, raw_data: data } of block.transactions ?? []) {
           const { type, parameter } = data.contract[0]!;
           const to = type === 'TransferContract' ? mine.get(parameter.value.to_address.slice(2)) : undefined;
           if (to !== undefined && ret[0]!.contractRet === 'SUCCESS')

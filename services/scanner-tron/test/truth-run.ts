@@ -17,17 +17,12 @@ import { createNaiveScanner } from './truth-naive.ts';
  * only faults that a single source can reveal.
  */
 export interface TruthPlan extends Plan {
-  /** TRX is not accepted, so that the scanner reads logs instead of whole blocks. */
-  readonly tokensOnly?: boolean;
-  /** The nodes lack the index of logs of many blocks, now one of them, now both. */
-  readonly hasLogGaps?: boolean;
   readonly faults?: Partial<Record<TronNodeFault, number>>;
 }
 
 export interface TruthFindings extends Findings {
   readonly sent: TruthChain['sent'];
   readonly injectedFaults: readonly ByzantineTronProxy['injected'][];
-  readonly calls: readonly ByzantineTronProxy['calls'][];
 }
 
 /**
@@ -60,8 +55,6 @@ export const FAULTS: Readonly<Record<TronNodeFault, number>> = {
   inventedLog: 0.03,
   inventedSuccess: 0.05,
   inventedFailure: 0.03,
-  emptyLogs: 0.03,
-  unknownLog: 0.004,
 };
 /** Wrong receipts of a single source cannot be detected; two sources reveal them. */
 const WITHOUT_UNDETECTABLE: Partial<Record<TronNodeFault, number>> = {
@@ -74,30 +67,21 @@ export const SOLID_LAG = 6;
 const REORG_DEPTH_MAX = 4;
 const SETTLE_MAX_MS = 180_000;
 
-/** In 40 blocks, both nodes lack one, one of them lacks three, and one six. Longer gaps would make the scanner pause. */
-function isIndexed(height: number, place: number): boolean {
-  const phase = height % 40;
-  if (phase === 8) return false;
-  return place === 0 ? phase < 18 || phase > 20 : phase < 30 || phase > 35;
-}
-
 export function runTruth(plan: TruthPlan): Promise<TruthFindings> {
   return runTruthOf(plan, async (_, onClose) => {
     const world = await createScannerWorld({
       solidLagBlocks: SOLID_LAG,
       // As in mainnet.json, because a node may report its head as solid.
       network: { finality: { staleSeconds: 600, minDepth: SOLID_LAG + 1 }, ...plan.network },
-      ...(plan.tokensOnly === true ? { tokensOnly: true } : {}),
     });
     onClose(() => world.close());
-    const { url, control, tokens, addNode } = world.devnet;
-    const chain = await createTruthChain(world.devnet, plan.seed, { hasTrx: plan.tokensOnly !== true });
+    const { url, control, tokens } = world.devnet;
+    const chain = await createTruthChain(world.devnet, plan.seed);
     const faults = { ...FAULTS, ...(plan.sources === 1 ? WITHOUT_UNDETECTABLE : {}), ...plan.faults };
     const proxies: ByzantineTronProxy[] = [];
     for (let place = 0; place < plan.sources; place += 1) {
       const proxy = await createByzantineTronProxy({
-        upstreamUrl:
-          plan.hasLogGaps === true ? await addNode((height) => isIndexed(height + plan.seed, place)) : url,
+        upstreamUrl: url,
         seed: plan.seed * 1_000 + place,
         faults,
         lagBlocks: 2 + place,
@@ -139,11 +123,7 @@ export function runTruth(plan: TruthPlan): Promise<TruthFindings> {
         return undefined;
       },
       detectedMaxMs: 60_000,
-      extra: () => ({
-        sent: chain.sent,
-        injectedFaults: proxies.map(({ injected }) => injected),
-        calls: proxies.map(({ calls }) => calls),
-      }),
+      extra: () => ({ sent: chain.sent, injectedFaults: proxies.map(({ injected }) => injected) }),
     };
   });
 }

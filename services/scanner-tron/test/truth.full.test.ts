@@ -4,9 +4,6 @@ import { FAULTS, runTruth, SOLID_LAG, type TruthFindings, type TruthPlan } from 
 
 const TEST_TIMEOUT_MS = 1_200_000;
 const LONG = { blocks: 120, reorgs: 12, sources: 2 } as const;
-/** Without TRX. A request shows dozens of logs; with more wrong ones, nearly all blocks would be read whole. */
-const BY_LOGS = { tokensOnly: true, faults: { droppedLog: 0.004, inventedLog: 0.004 } } as const;
-const NO_FAULTS = Object.fromEntries(Object.keys(FAULTS).map((fault) => [fault, 0]));
 const KINDS = [
   'transfer',
   'withDataBehind',
@@ -24,20 +21,11 @@ function expectEveryKind(findings: TruthFindings, deposits = 150): void {
   expect(Object.keys(findings.sent)).toEqual(expect.arrayContaining(KINDS));
 }
 
-/** Logs sufficed for some payments: receipts of whole blocks need no request of their own. */
-function expectLogs({ calls: [, second] }: TruthFindings): void {
-  const { gettransactioninfobyid: receipts = 0 } = second ?? {};
-  expect(receipts).toBeGreaterThan(5);
-}
-
 describe('120 blocks and 12 reorganisations', () => {
-  // With TRX the scanner reads whole blocks, without it logs.
   const plans: readonly TruthPlan[] = [
     { ...LONG, seed: 1, name: 'rests', network: { restIntervalMs: 300 } },
     { ...LONG, seed: 2, name: 'five blocks at a time', network: { maxBlockRange: 5 } },
     { ...LONG, seed: 3, name: 'a greater depth', network: { finality: { staleSeconds: 600, minDepth: 9 } } },
-    { ...LONG, seed: 4, name: 'logs', ...BY_LOGS },
-    { ...LONG, seed: 5, name: 'rests, logs', ...BY_LOGS, network: { restIntervalMs: 300 } },
   ];
   const occurred = new Set<string>();
 
@@ -48,7 +36,6 @@ describe('120 blocks and 12 reorganisations', () => {
       for (const injected of findings.injectedFaults)
         for (const fault of Object.keys(injected)) occurred.add(fault);
       expectEveryKind(findings);
-      if (plan.tokensOnly === true) expectLogs(findings);
       expect(findings.naive.missed).toBeGreaterThanOrEqual(10);
       expect(findings.naive.invented).toBeGreaterThanOrEqual(10);
     },
@@ -58,24 +45,6 @@ describe('120 blocks and 12 reorganisations', () => {
   it('injects every fault of the sources in these runs', () => {
     expect([...occurred].toSorted()).toEqual(Object.keys(FAULTS).toSorted());
   });
-
-  it(
-    'misses and invents no deposit while one or both nodes lack the index of logs',
-    async () => {
-      const faults = {
-        ...NO_FAULTS,
-        ...BY_LOGS.faults,
-        laggingNode: 0.03,
-        emptyLogs: 0.03,
-        unknownLog: 0.004,
-      };
-      const gaps = { ...LONG, ...BY_LOGS, name: 'gaps in the index', hasLogGaps: true, faults } as const;
-      const findings = await runTruth({ ...gaps, seed: 11 });
-      expectEveryKind(findings, 120);
-      expectLogs(findings);
-    },
-    TEST_TIMEOUT_MS,
-  );
 
   it(
     'accepts the other source with an alarm after aloneAfterSeconds if one is down',

@@ -16,7 +16,6 @@ export interface ScannerProcess {
 
 const ROLES = { EVM: 'scanner_evm', TRON: 'scanner_tron', SUI: 'scanner_sui' } as const;
 const ROWS_AT_ONCE = 20_000;
-const HOT_WALLET_HEX = 'ab'.repeat(32);
 
 export function startScannerProcess(
   family: ScannedFamily,
@@ -57,17 +56,6 @@ export async function openOrders({ admin }: BenchServers, networks: readonly Net
        values (gen_random_uuid(), 'bench', $1, 'COLLECTION', $1, $2, 'USDT', 6, 2, 1, 1, 'unpaid', now(), now() + interval '1 day')`,
       [chain, family],
     );
-}
-
-/** The scanner watches what it sends. */
-export async function addHotWallet(
-  { admin }: BenchServers,
-  { family, storedAddress }: BenchFamily,
-): Promise<void> {
-  await admin.query('insert into hot_wallet (family, address) values ($1, $2) on conflict do nothing', [
-    family,
-    storedAddress(HOT_WALLET_HEX),
-  ]);
 }
 
 export async function placeCursor(

@@ -49,11 +49,7 @@ export type TronNodeFault =
   /** Reports a failed transaction as successful, with the log that it would have emitted. */
   | 'inventedSuccess'
   /** Reports a successful contract call as failed, without logs. */
-  | 'inventedFailure'
-  /** `eth_getLogs` returns a log of a transaction that does not exist. */
-  | 'unknownLog'
-  /** `eth_getLogs` returns no log that this node may change, as without an index of logs. */
-  | 'emptyLogs';
+  | 'inventedFailure';
 
 export interface ByzantineTronOptions {
   readonly upstreamUrl: string;
@@ -94,10 +90,6 @@ interface RawLog {
   readonly address: string;
   readonly topics?: readonly string[];
   readonly data?: string;
-}
-interface RpcAnswer {
-  readonly result:
-    null | string | readonly (RawLog & { readonly transactionHash: string; readonly blockNumber: string })[];
 }
 interface RawInfo {
   readonly id?: string;
@@ -164,8 +156,7 @@ export async function createByzantineTronProxy(options: ByzantineTronOptions): P
 
   async function asOfBefore({ path, method, body }: AskedOfTron, truth: unknown): Promise<unknown> {
     const [, side = 'wallet'] = path.split('/');
-    const top = Math.max(0, (await headHeight(side === 'jsonrpc' ? 'wallet' : side)) - lagBlocks);
-    if (side === 'jsonrpc') return inject('laggingNode', logsUpTo(truth as readonly RpcAnswer[], body, top));
+    const top = Math.max(0, (await headHeight(side)) - lagBlocks);
     if (method === 'getblock' && body['id_or_num'] === undefined)
       return inject('laggingNode', await honest(path, { ...body, id_or_num: `${top}` }));
     const height = heightIn(truth);
@@ -175,7 +166,6 @@ export async function createByzantineTronProxy(options: ByzantineTronOptions): P
 
   async function lieAbout(asked: AskedOfTron, truth: unknown): Promise<unknown> {
     const { method, body, path } = asked;
-    if (method === 'jsonrpc') return lieOfLogs(truth as readonly RpcAnswer[]);
     if (method === 'getblock') {
       if (body['id_or_num'] === '0')
         return happens('wrongGenesis') ? inject('wrongGenesis', ofAnotherChain(truth)) : truth;
@@ -217,26 +207,6 @@ export async function createByzantineTronProxy(options: ByzantineTronOptions): P
     const left = without(truth.transactions as { readonly txID: string }[]);
     const [first, ...others] = fault === 'leftOutBesideOdd' ? left : [];
     return inject(fault, { ...truth, transactions: first === undefined ? left : [oddly(first), ...others] });
-  }
-
-  function lieOfLogs(answers: readonly RpcAnswer[]): readonly RpcAnswer[] {
-    const isEmpty = happens('emptyLogs');
-    return answers.map(({ result, ...rest }) => {
-      if (!Array.isArray(result)) return { result, ...rest };
-      const logs = result as Exclude<RpcAnswer['result'], string | null>;
-      const lies = logs.flatMap((log) => {
-        if (!canReplaceIn(log.transactionHash)) return [log];
-        if (isEmpty) return inject('emptyLogs', []);
-        if (happens('droppedLog')) return inject('droppedLog', []);
-        if (happens('unknownLog')) {
-          const transactionHash = `0x${'5'.repeat(32)}${log.transactionHash.slice(34)}`;
-          return inject('unknownLog', [log, { ...log, transactionHash }]);
-        }
-        if (!happens('inventedLog')) return [log];
-        return inject('inventedLog', [log, { ...log, logIndex: '0xff', data: `0x${'7'.padStart(64, '0')}` }]);
-      });
-      return { result: lies, ...rest };
-    });
   }
 
   function lieOfOne(info: RawInfo): RawInfo {
@@ -328,20 +298,6 @@ function withoutTransactions(
 /** Adds an unknown field to the result. */
 export function oddly<T extends object>(transaction: T & { readonly ret?: readonly object[] }): T {
   return { ...transaction, ret: [{ ...transaction.ret?.[0], odd: 1 }] };
-}
-
-/** A node that is behind cuts the logs off at its head, without an error. */
-function logsUpTo(answers: readonly RpcAnswer[], calls: unknown, top: number): readonly RpcAnswer[] {
-  return answers.map((answer, place) => {
-    const call = (calls as readonly { readonly method: string; readonly params: readonly unknown[] }[])[
-      place
-    ];
-    if (Array.isArray(answer.result))
-      return { ...answer, result: answer.result.filter(({ blockNumber }) => Number(blockNumber) <= top) };
-    if (call?.method === 'eth_blockNumber') return { ...answer, result: `0x${top.toString(16)}` };
-    const isAbove = call?.method === 'eth_getBlockByNumber' && Number(call.params[0]) > top;
-    return isAbove ? { ...answer, result: null } : answer;
-  });
 }
 
 function heightIn(answer: unknown): number | undefined {

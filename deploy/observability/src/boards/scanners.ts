@@ -126,7 +126,6 @@ export const scanners: Board = {
           { unit: 'Bps' },
         ),
         rate('Comparisons of two sources', of('opentill_scanner_compared_ranges_total'), 'chain, outcome'),
-        rate('Blocks read by logs, or whole', of('opentill_scanner_blocks_read_total'), 'chain, by'),
         rate('Failed rounds', of('opentill_scanner_errors_total'), 'chain, part, code'),
         rate('Transfers on which sources differ', of('opentill_scanner_contradictions_total'), 'chain, kind'),
         quantiles('Duration of all nodes', 'opentill_scanner_rpc_duration_seconds', '', CHAIN),

@@ -7,7 +7,7 @@ import { boundedText } from '@opentill/chain-sources/node-text';
 import { selectQuorum } from '@opentill/chain-sources/select-quorum';
 import type { Address } from '@opentill/chain/address-codec';
 import { shortHexOf } from '../address-codec.ts';
-import { inBatches } from '../in-batches.ts';
+import { inBatches } from '../confirm-transfers.ts';
 import { isBetween, transferIn } from '../decode-info.ts';
 import type { TronSource, TronSources } from '../tron-sources.ts';
 import { callConstant } from './call-constant.ts';

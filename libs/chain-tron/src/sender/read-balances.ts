@@ -6,7 +6,7 @@ import type { SourceAnswer } from '@opentill/chain-sources/ask-two-sources';
 import { askOneOrTwo } from '@opentill/chain-sources/ask-one-or-two';
 import { selectQuorum } from '@opentill/chain-sources/select-quorum';
 import { hexOf, shortHexOf } from '../address-codec.ts';
-import { inBatches } from '../in-batches.ts';
+import { inBatches } from '../confirm-transfers.ts';
 import { plainHeader } from '../decode-block.ts';
 import { countIn, isNothing, malformed, objectIn, sunIn, type Raw } from '../node-value.ts';
 import type { Side } from '../tron-client.ts';

@@ -5,7 +5,7 @@ import { readerError } from '@opentill/chain/reader-error';
 import type { TxHash } from '@opentill/chain/transfer';
 import { askTwoSources } from '@opentill/chain-sources/ask-two-sources';
 import { addressOfHex } from '../address-codec.ts';
-import { inBatches } from '../in-batches.ts';
+import { inBatches } from '../confirm-transfers.ts';
 import {
   createTronSources,
   readHeader,

@@ -17,12 +17,9 @@ export interface Exchange {
 
 export function createNodeObserver(
   { logger, metrics }: { readonly logger: Logger; readonly metrics: Metrics },
-  scan: {
-    readonly onFinalityLag: (chain: Chain, source: string) => void;
-    readonly onLogsContradicted: (chain: Chain) => void;
-  },
+  onFinalityLag: (chain: Chain, source: string) => void,
 ) {
-  const { exchanges, calls, bytes, compared, blocks } = createNodeMeters(metrics);
+  const { exchanges, calls, bytes, compared } = createNodeMeters(metrics);
   const outcomes = new Map<Chain, string>();
   return (chain: Chain) => ({
     onExchange({ endpoint, methods, outcome, durationMs, requestBytes, answerBytes }: Exchange): void {
@@ -49,21 +46,8 @@ export function createNodeObserver(
       readonly lagSeconds: number;
     }): void {
       const { source, height, lagSeconds } = lag;
-      scan.onFinalityLag(chain, source);
+      onFinalityLag(chain, source);
       logger.debug('finality of a lagging source ignored', { chain, source, height, lagSeconds });
-    },
-    onBlocksRead: (by: string, count: number): void => blocks.inc({ chain, by }, count),
-    onLogsContradicted({
-      sources,
-      height,
-      sampledHeight,
-    }: {
-      readonly sources: readonly [string, string];
-      readonly height: number;
-      readonly sampledHeight: number | undefined;
-    }): void {
-      scan.onLogsContradicted(chain);
-      logger.error('transfers contradicted', { chain, kind: 'logs', sources, height, sampledHeight });
     },
     onSourceChange(change: {
       readonly label: string;
@@ -101,10 +85,5 @@ function createNodeMeters(metrics: Metrics) {
     help: 'Block ranges requested from two sources, by result of the comparison',
     labelNames: ['chain', 'outcome'],
   });
-  const blocks = metrics.counter<'chain' | 'by'>({
-    name: 'opentill_scanner_blocks_read_total',
-    help: 'Verified blocks of chains that are read by logs where these suffice; otherwise whole',
-    labelNames: ['chain', 'by'],
-  });
-  return { exchanges, calls, bytes, compared, blocks };
+  return { exchanges, calls, bytes, compared };
 }

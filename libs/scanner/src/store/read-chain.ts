@@ -21,7 +21,11 @@ export function readChain(db: Db) {
     liveTransfers: (chain: Chain, from: number, to?: number) => liveTransfers(db, chain, from, to),
     /** Returns those that are deposit addresses or hot wallets of the family. */
     findRecipients: (family: Family, addresses: readonly Address[]) => findRecipients(db, family, addresses),
-    hotWallets: (family: Family) => hotWallets(db, family),
+    async hotWallets(family: Family): Promise<ReadonlySet<Address>> {
+      const { rows } = await sql<{ address: Address }>`
+        select address from hot_wallet where family = ${family}`.execute(db);
+      return new Set(rows.map(({ address }) => address));
+    },
     async isRestored(chain: Chain): Promise<boolean> {
       const { rows } = await sql`
         select from restore_hold where chain = ${chain} and released_at is null limit 1`.execute(db);
@@ -50,12 +54,6 @@ export function readChain(db: Db) {
     },
     readStatus: (chain: Chain) => readScannedStatus(db, chain),
   };
-}
-
-export async function hotWallets(db: Db, family: Family): Promise<ReadonlySet<Address>> {
-  const { rows } = await sql<{ address: Address }>`
-    select address from hot_wallet where family = ${family}`.execute(db);
-  return new Set(rows.map(({ address }) => address));
 }
 
 async function findRecipients(

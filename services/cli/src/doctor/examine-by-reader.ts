@@ -5,13 +5,12 @@ import { isTestNetwork } from '@opentill/contracts/network-kind';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Clock } from '@opentill/runtime/clock';
 import { checkSources } from './check-sources.ts';
-import { fail, findingOf, ok, sentence, warn, type Finding } from './finding.ts';
+import { fail, findingOf, ok, sentence, type Finding } from './finding.ts';
 
 interface Endpoint {
   readonly label: string;
   readonly reader: ChainReader;
   readonly missing: readonly string[];
-  readonly slower: readonly Slower[];
   /** The last endpoint, if it only lacks what archives lack. */
   readonly isArchive: () => boolean;
 }
@@ -25,12 +24,6 @@ interface Examined {
   readonly solid: BlockHeader | undefined;
 }
 
-/** A missing feature without which reading only takes more requests and bytes. */
-export interface Slower {
-  readonly detail: string;
-  readonly mend: string;
-}
-
 /** The endpoints of these families are examined through their reader. */
 export interface FamilyExamination {
   /** `place` is the index in the file. The reader reports missing features. */
@@ -41,7 +34,6 @@ export interface FamilyExamination {
   ) => ChainReader;
   /** Each value is a sentence without its full stop. */
   readonly missing: Readonly<Record<string, string>>;
-  readonly slower?: Readonly<Record<string, Slower>>;
   readonly archiveLacks?: string;
   readonly mendMissing: string;
   readonly finalWord: string;
@@ -77,26 +69,22 @@ function endpointsOf(family: FamilyExamination, network: NetworkConfig): readonl
   const endpoints = rpcEndpointsOf(network);
   return endpoints.map((endpoint, place) => {
     const missing: string[] = [];
-    const slower: Slower[] = [];
     const kinds = new Set<string>();
     const reader = family.openReader(network, place, (kind) => {
-      const lesser = family.slower?.[kind];
-      if (lesser !== undefined) return void slower.push(lesser);
       const sentenceOf = family.missing[kind];
       kinds.add(kind);
       if (sentenceOf !== undefined) missing.push(sentenceOf);
-      return undefined;
     });
     const isLast = place > 0 && place === endpoints.length - 1;
     const isArchive = (): boolean => isLast && kinds.size === 1 && kinds.has(family.archiveLacks ?? '');
-    return { label: new URL(endpoint.url).host, reader, missing, slower, isArchive };
+    return { label: new URL(endpoint.url).host, reader, missing, isArchive };
   });
 }
 
 /** One request after the other, because the endpoint may be public. Stops if it belongs to another network. */
 async function examineEndpoint(
   family: FamilyExamination,
-  { label, reader, missing, slower, isArchive: mayBeArchive }: Endpoint,
+  { label, reader, missing, isArchive: mayBeArchive }: Endpoint,
   network: NetworkConfig,
   clock: Clock,
 ): Promise<Examined> {
@@ -119,11 +107,7 @@ async function examineEndpoint(
   const head = await attempt(label, 'head', async () => reader.head());
   if ('outcome' in head) return { label, reader, findings: [ofNetwork, head], solid: undefined };
   const solid = await attempt(label, 'finalized', async () => readSolid(reader));
-  const findings = [
-    ofNetwork,
-    ...slower.map(({ detail, mend }) => warn({ subject: label, check: 'logs' }, detail, mend)),
-    headFinding(label, head, network, clock),
-  ];
+  const findings = [ofNetwork, headFinding(label, head, network, clock)];
   if ('outcome' in solid) return { label, reader, findings: [...findings, solid], solid: undefined };
   findings.push(
     solidFinding(family, label, { head, solid }, network),

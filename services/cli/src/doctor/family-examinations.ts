@@ -22,12 +22,6 @@ export const TRON: FamilyExamination = {
     RECEIPTS_MISSING: 'It returns no receipts of whole blocks',
     SOLID_MISSING: 'It does not answer walletsolidity',
   },
-  slower: {
-    LOGS_MISSING: {
-      detail: 'It does not answer eth_getLogs at /jsonrpc. Every block is read whole.',
-      mend: 'For a tenth of the bytes, use endpoints that offer JSON-RPC. On an own node, pass /jsonrpc to its port of JSON-RPC.',
-    },
-  },
   mendMissing:
     'Use another endpoint, or set solidityUrls or <CHAIN>_SOLIDITY_URLS to endpoints that answer walletsolidity.',
   finalWord: 'solid',

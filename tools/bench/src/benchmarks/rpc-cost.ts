@@ -5,7 +5,6 @@ import { networksOf, type BenchFamily } from '../families/family.ts';
 import { processorMs } from '../processes.ts';
 import type { Benchmark } from '../report.ts';
 import {
-  addHotWallet,
   fillDepositAddresses,
   forgetChains,
   openOrders,
@@ -81,7 +80,6 @@ export const rpcCost =
       // Test networks of TRON and SUI would give the same figures.
       const shipped = files.flat().filter((one) => one.family === family.family && BLOCKS[one.chain]);
       await fillDepositAddresses(servers, family, 1_000);
-      await addHotWallet(servers, family);
       const measure = (networks: readonly NetworkConfig[], activity: Activity) => {
         const state = activity.isOrderOpen ? `${activity.depositsADay} deposits a day` : 'without orders';
         say(`following ${networks.map(({ chain }) => chain).join(', ')} for ${minutes} minutes, ${state}`);

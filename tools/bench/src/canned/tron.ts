@@ -17,15 +17,6 @@ interface Block {
   readonly header: Buffer;
   readonly block: Buffer;
   readonly infos: Buffer;
-  readonly logs: readonly Log[];
-  readonly ids: readonly string[];
-}
-
-interface Log {
-  readonly from: string;
-  readonly to: string;
-  readonly token: string;
-  readonly json: string;
 }
 
 interface Drawn {
@@ -43,37 +34,17 @@ interface Drawn {
 const TRANSFER_TOPIC = 'ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 /** Large enough that few addresses recur in a run. */
 const STRANGERS = 200_000;
-/**
- * An assumption: a tenth of the transfers pays one of these addresses, and a tenth is sent by one of them, as by exchanges.
- * Filters contain some of them (see chain-tron, logs/beacons.ts).
- */
-const EXCHANGES = 20;
-const EXCHANGES_SHARE = 0.1;
 const NOTHING = '0'.repeat(64);
 const VALID_MS = 57_000;
 const FEE_LIMIT_SUN = 100_000_000;
 const SIGNATURE_HEX = 130;
-const MS_PER_SECOND = 1_000;
 
 const word = (hex: string): string => hex.padStart(64, '0');
-
-interface RpcCall {
-  readonly method: string;
-  readonly params: readonly [LogFilter | string, ...unknown[]];
-}
-
-interface LogFilter {
-  readonly fromBlock: string;
-  readonly toBlock: string;
-  readonly address: readonly string[];
-  readonly topics: readonly (string | readonly string[] | null)[];
-}
 
 interface Asked {
   readonly num?: number;
   readonly id_or_num?: string;
   readonly value?: string;
-  readonly address?: string;
 }
 
 export function createCannedTron(plan: CannedPlan): CannedChain {
@@ -86,19 +57,14 @@ export function createCannedTron(plan: CannedPlan): CannedChain {
     while (ids.length <= height) ids.push(blockIdOf(headerOf(ids.length), ids.length));
     return ids[height] ?? '';
   }
-  /** Slots begin at whole seconds. */
-  const timeOf = (height: number): number => timeSecondsOf(plan, height) * MS_PER_SECOND;
+  const timeOf = (height: number): number => plan.startMs + height * plan.blockTimeMs;
   const count = plan.transfersPerBlock + plan.otherTransactions;
   const witness = strangers[0] ?? '';
 
   function draw(height: number, place: number): Drawn {
     const drawn = createHash('sha256').update(`${plan.seed} ${height} ${place}`).digest();
     const isDeposit = paysDeposit(plan, height, place);
-    const stranger = (at: number): string => {
-      const number = drawn.readUInt32LE(at);
-      const isExchange = drawn.readUInt32LE(at + 12) < EXCHANGES_SHARE * 2 ** 32;
-      return strangers[number % (isExchange ? EXCHANGES : STRANGERS)] ?? '';
-    };
+    const stranger = (at: number): string => strangers[drawn.readUInt32LE(at) % STRANGERS] ?? '';
     const isOfToken = place < plan.transfersPerBlock;
     const moved = {
       from: stranger(8),
@@ -177,71 +143,6 @@ export function createCannedTron(plan: CannedPlan): CannedChain {
     );
   }
 
-  function logOf(height: number, { id, from, to, amount, token = '' }: Drawn, place: number): Log {
-    const json =
-      `{"address":"0x${token}","blockHash":"0x${idOf(height)}","blockNumber":"0x${height.toString(16)}",` +
-      `"data":"0x${word(amount.toString(16))}","logIndex":"0x${place.toString(16)}","removed":false,"topics":` +
-      `["0x${TRANSFER_TOPIC}","0x${word(from)}","0x${word(to)}"],"transactionHash":"0x${id}",` +
-      `"transactionIndex":"0x${place.toString(16)}"}`;
-    return { from: `0x${word(from)}`, to: `0x${word(to)}`, token: `0x${token}`, json };
-  }
-
-  /** As eth_getBlockByNumber of java-tron 4.8. */
-  function rpcBlockJson(height: number): string {
-    const zeros = (bytes: number): string => `0x${'00'.repeat(bytes)}`;
-    return JSON.stringify({
-      baseFeePerGas: '0x0',
-      difficulty: '0x0',
-      extraData: '0x',
-      gasLimit: '0x2cb417800',
-      gasUsed: '0x757b20',
-      hash: `0x${idOf(height)}`,
-      logsBloom: zeros(256),
-      miner: `0x${witness}`,
-      mixHash: zeros(32),
-      nonce: zeros(8),
-      number: `0x${height.toString(16)}`,
-      parentHash: `0x${height === 0 ? NOTHING : idOf(height - 1)}`,
-      receiptsRoot: zeros(32),
-      sha3Uncles: zeros(32),
-      size: '0x15f90',
-      stateRoot: '0x',
-      timestamp: `0x${timeSecondsOf(plan, height).toString(16)}`,
-      totalDifficulty: '0x0',
-      transactions: blocks.get(height)?.ids.map((id) => `0x${id}`) ?? [],
-      transactionsRoot: `0x${rootAt(height)}`,
-      uncles: [],
-    });
-  }
-
-  function logsJson({ fromBlock, toBlock, address, topics }: LogFilter, top: number): string {
-    const [, froms, tos] = topics;
-    const has = (wanted: string | readonly string[] | null | undefined): ((value: string) => boolean) => {
-      const set = wanted === null || wanted === undefined ? undefined : new Set([wanted].flat());
-      return (value) => set?.has(value) ?? true;
-    };
-    const [isOfToken, isFrom, isTo] = [has(address), has(froms), has(tos)];
-    const found: string[] = [];
-    for (let height = Number(fromBlock); height <= Math.min(top, Number(toBlock)); height += 1)
-      for (const { token, from, to, json } of blocks.get(height)?.logs ?? [])
-        if (isOfToken(token) && isFrom(from) && isTo(to)) found.push(json);
-    return `[${found.join(',')}]`;
-  }
-
-  function answerBatch(calls: readonly RpcCall[], top: number): Buffer {
-    const resultOf = ({ method, params: [asked] }: RpcCall): string => {
-      if (method === 'eth_chainId') return `"0x${idOf(0).slice(-8)}"`;
-      if (method === 'eth_blockNumber') return `"0x${top.toString(16)}"`;
-      if (method === 'eth_getBlockByNumber')
-        return Number(asked) <= top ? rpcBlockJson(Number(asked)) : 'null';
-      if (method === 'eth_getLogs' && typeof asked === 'object') return logsJson(asked, top);
-      throw new Error(`not canned: ${method}`);
-    };
-    return latin1(
-      `[${calls.map((call, id) => `{"jsonrpc":"2.0","id":${id},"result":${resultOf(call)}}`).join(',')}]`,
-    );
-  }
-
   function make(height: number): Block {
     const header = headerJson(height);
     const drawn = drawAll(height);
@@ -252,8 +153,6 @@ export function createCannedTron(plan: CannedPlan): CannedChain {
       header: latin1(`{${header}}`),
       block: latin1(`{${header}${more}}`),
       infos: latin1(`[${drawn.map((one) => infoJson(height, one)).join(',')}]`),
-      ids: drawn.map(({ id }) => id),
-      logs: drawn.flatMap((one, place) => (one.token === undefined ? [] : logOf(height, one, place))),
     };
   }
 
@@ -271,10 +170,6 @@ export function createCannedTron(plan: CannedPlan): CannedChain {
     forget: (height) => void blocks.delete(height),
     answer(path, body, { latest, final }, count) {
       const [, side = '', method = ''] = path.split('/');
-      if (side === 'jsonrpc') {
-        count('jsonrpc');
-        return [answerBatch(JSON.parse(body) as readonly RpcCall[], latest)];
-      }
       count(method);
       const asked = (body === '' ? {} : JSON.parse(body)) as Asked;
       const top = side === 'walletsolidity' ? final : latest;
@@ -290,10 +185,6 @@ export function createCannedTron(plan: CannedPlan): CannedChain {
           const found = places.get(asked.value ?? '');
           return [latin1(found ? infoJson(found.height, draw(found.height, found.place)) : '{}')];
         }
-        case 'getaccount':
-          return [
-            latin1(`{"address":"${asked.address ?? ''}","balance":1000000000,"latest_opration_time":1}`),
-          ];
         case 'triggerconstantcontract': {
           const decimals = word(plan.decimals.toString(16));
           return [latin1(`{"result":{"result":true},"energy_used":400,"constant_result":["${decimals}"]}`)];

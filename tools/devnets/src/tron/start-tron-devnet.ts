@@ -6,9 +6,7 @@ import { createControl, type TronControl } from './control.ts';
 import { devAccounts, type TronDevAccount } from './dev-accounts.ts';
 import { devTokenAddresses, fillGenesis, type DevTokenSymbol } from './genesis.ts';
 import { createFaults } from './http/faults.ts';
-import type { IsIndexed } from './http/json-rpc.ts';
 import { serveNode, stopServing } from './http/serve.ts';
-import type { JsonObject } from './protobuf/json.ts';
 import { createMining } from './mining.ts';
 import { runControl } from './run-control.ts';
 
@@ -47,8 +45,6 @@ export interface TronDevnet {
   /** Base58 addresses of tokens with six decimals. */
   readonly tokens: Readonly<Record<DevTokenSymbol, string>>;
   readonly control: TronControl;
-  /** Starts another node of the chain, which indexed only the logs of some blocks. Returns its URL. */
-  addNode(isIndexed: IsIndexed): Promise<string>;
   /** Internal state for measurements. Tests use the API. */
   readonly chain: Chain;
   close(): Promise<void>;
@@ -94,14 +90,13 @@ export async function startTronDevnet(options: TronDevnetOptions): Promise<TronD
     tokens,
     nextTimestamp: countUp(clock.now),
   });
-  const deps = {
+  const { server, url } = await serveNode({
     chain,
     faults,
     host,
-    runControl: async (name: string, body: JsonObject) => runControl(control, name, body),
-  };
-  const { server, url } = await serveNode({ ...deps, port: options.port ?? 0 });
-  const servers = [server];
+    port: options.port ?? 0,
+    runControl: async (name, body) => runControl(control, name, body),
+  });
   log(`TRON devnet at ${url}`);
   return {
     url,
@@ -109,15 +104,10 @@ export async function startTronDevnet(options: TronDevnetOptions): Promise<TronD
     accounts,
     tokens,
     control,
-    async addNode(isIndexed) {
-      const node = await serveNode({ ...deps, port: 0, isIndexed });
-      servers.push(node.server);
-      return node.url;
-    },
     chain,
     close: async () => {
       await mining.stop();
-      await Promise.all(servers.map(stopServing));
+      await stopServing(server);
       if (stateFile !== undefined) await saveChain(chain, stateFile);
     },
   };

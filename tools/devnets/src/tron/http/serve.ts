@@ -7,7 +7,7 @@ import type { JsonObject } from '../protobuf/json.ts';
 import { acceptWithoutSubmitting } from './broadcasting.ts';
 import { createEndpoints } from './endpoints.ts';
 import type { Faults } from './faults.ts';
-import { answerJsonRpc, type IsIndexed } from './json-rpc.ts';
+import { answerJsonRpc } from './json-rpc.ts';
 import type { Endpoint, NodeAnswer, PreparedJson, Side } from './node.ts';
 
 const BODY_BYTES = 4 * 1024 * 1024;
@@ -25,8 +25,6 @@ interface ServerDeps {
   readonly chain: Chain;
   readonly faults: Faults;
   readonly runControl: RunControl;
-  /** @default every block */
-  readonly isIndexed?: IsIndexed;
 }
 
 /** Undefined closes the connection without a response. */
@@ -83,10 +81,7 @@ function createAnswers(deps: ServerDeps): (method: string, url: URL, text: strin
       const newest = Math.max(0, deps.chain.head.number - lag);
       return side === 'walletsolidity' ? Math.min(deps.chain.solidNumber, newest) : newest;
     };
-    if (path === '/jsonrpc') {
-      const { chain, isIndexed = () => true } = deps;
-      return ok(writeJson(answerJsonRpc({ chain, top: top('wallet'), isIndexed }, readJson(text))));
-    }
+    if (path === '/jsonrpc') return ok(writeJson(answerJsonRpc(deps.chain, top('wallet'), readJson(text))));
     const [, side, name] = /^\/(wallet|walletsolidity)\/(\w+)$/.exec(path) ?? [];
     const endpoint = endpoints[name?.toLowerCase() ?? ''];
     if (side === undefined || endpoint === undefined) {
