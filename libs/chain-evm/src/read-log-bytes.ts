@@ -2,7 +2,9 @@ import type { Address } from '@opentill/chain/address-codec';
 import type { BlockHash } from '@opentill/chain/block';
 import type { CandidateTransfer, TokenContract, TxHash } from '@opentill/chain/transfer';
 import type { BaseUnits } from '@opentill/domain/money';
-import type { BlockTransfers, TransfersByHeight } from './block-transfers.ts';
+import { hexQuantity } from './block-requests.ts';
+import type { BlockTransfers, TransfersByBlock } from './block-transfers.ts';
+import type { EvmHeader } from './decode.ts';
 import { TRANSFER_TOPIC } from './decode.ts';
 import { ADDRESS_PADDING } from './hex-word.ts';
 import type { ByteRange, Field, FieldReader } from './json-bytes.ts';
@@ -12,6 +14,7 @@ import {
   afterHex,
   afterLiteral,
   afterShortQuantity,
+  afterSimpleValue,
   afterWord,
   ascii,
   fieldsLike,
@@ -20,10 +23,9 @@ import {
   readResultLists,
   textAt,
 } from './json-bytes.ts';
-import type { BlockRange } from './reading.ts';
 
 export interface LogBytes {
-  readonly byHeight: TransfersByHeight;
+  readonly byBlock: TransfersByBlock;
   readonly lists: readonly ByteRange[];
 }
 
@@ -37,10 +39,10 @@ const WORD_LENGTH = 66;
 const EXACT_DIGITS = 13;
 
 interface BlockSoFar {
-  readonly height: number;
-  readonly hash: BlockHash;
-  /** Includes the quotes. */
-  readonly quotedHash: Buffer;
+  readonly header: EvmHeader;
+  /** Hash and height include their quotes. */
+  readonly hash: Buffer;
+  readonly height: Buffer;
   readonly transfers: CandidateTransfer[];
   logCount: number;
   lastIndex: number;
@@ -49,13 +51,10 @@ interface BlockSoFar {
 interface LogReading {
   readonly bytes: Buffer;
   readonly contracts: readonly { readonly address: string; readonly quoted: Buffer }[];
-  readonly range: BlockRange;
-  readonly blocks: Map<number, BlockSoFar>;
+  readonly blocks: ReadonlyMap<string, BlockSoFar>;
   block: BlockSoFar | undefined;
-  isNewBlock: boolean;
   contract: string;
-  hashAt: number;
-  height: number;
+  heightAt: number;
   txHashAt: number;
   fromAt: number;
   toAt: number;
@@ -65,35 +64,38 @@ interface LogReading {
 
 /**
  * Fast path for the usual answer: logs in order, without duplicates or blanks, in lower case, all fields in the order
- * of the first log, every log a well-formed transfer of the tokens in the range. Returns undefined for any other
- * answer. Never finds what the slow path (`transfersByHeight`) would not find in the same bytes. It runs for every
+ * of the first log, every log a well-formed transfer of the tokens in one of the blocks. Returns undefined for any
+ * other answer. Never finds what the slow path (`transfersByBlock`) would not find in the same bytes. It runs for every
  * transfer on the chain; JSON.parse and a walk over its objects take twice as long.
  */
 export function readLogBytes(
   tokens: ReadonlySet<string>,
-  range: BlockRange,
+  headers: readonly EvmHeader[],
   bytes: Buffer,
 ): LogBytes | undefined {
-  const reading = beginReading(tokens, range, bytes);
+  const reading = beginReading(tokens, headers, bytes);
   const lists = readResultLists(bytes, (from) => afterLogs(reading, from));
   if (lists === undefined || lists.length === 0) return undefined;
-  const byHeight = new Map<number, BlockTransfers>();
-  for (const [height, { hash, logCount, transfers }] of reading.blocks)
-    byHeight.set(height, { hash, logCount, transfers });
-  return { byHeight, lists };
+  const byBlock = new Map<BlockHash, BlockTransfers>();
+  for (const { header, transfers, logCount } of reading.blocks.values())
+    byBlock.set(header.hash, { transfers, logCount });
+  return { byBlock, lists };
 }
 
-function beginReading(tokens: ReadonlySet<string>, range: BlockRange, bytes: Buffer): LogReading {
+function beginReading(tokens: ReadonlySet<string>, headers: readonly EvmHeader[], bytes: Buffer): LogReading {
+  const blocks = new Map<string, BlockSoFar>();
+  for (const header of headers) {
+    const hash = ascii(`"${header.hash}"`);
+    const height = ascii(`"${hexQuantity(header.height)}"`);
+    blocks.set(header.hash, { header, hash, height, transfers: [], logCount: 0, lastIndex: -1 });
+  }
   return {
     bytes,
     contracts: [...tokens].map((address) => ({ address, quoted: ascii(`"${address}"`) })),
-    range,
-    blocks: new Map(),
+    blocks,
     block: undefined,
-    isNewBlock: true,
     contract: '',
-    hashAt: 0,
-    height: 0,
+    heightAt: 0,
     txHashAt: 0,
     fromAt: 0,
     toAt: 0,
@@ -139,15 +141,15 @@ const FIELDS: Readonly<Record<string, FieldReader<LogReading>>> = {
   },
   blockHash(log, at) {
     const { bytes, block } = log;
-    const after = block === undefined ? NOWHERE : afterLiteral(bytes, at, block.quotedHash);
-    log.isNewBlock = after === NOWHERE;
-    log.hashAt = at;
-    return log.isNewBlock ? afterWord(bytes, at) : after;
+    const after = block === undefined ? NOWHERE : afterLiteral(bytes, at, block.hash);
+    if (after !== NOWHERE) return after;
+    log.block = log.blocks.get(textAt(bytes, at + 1, WORD_LENGTH));
+    return log.block === undefined ? NOWHERE : afterLiteral(bytes, at, log.block.hash);
   },
+  /** Compared later, when the block is known. */
   blockNumber(log, at) {
-    const after = afterShortQuantity(log.bytes, at);
-    log.height = numberOfHex(log.bytes, at + 3, after - 1);
-    return after;
+    log.heightAt = at;
+    return afterSimpleValue(log.bytes, at);
   },
   logIndex(log, at) {
     const after = afterShortQuantity(log.bytes, at);
@@ -158,20 +160,9 @@ const FIELDS: Readonly<Record<string, FieldReader<LogReading>>> = {
 };
 const MAY_LACK: ReadonlySet<string> = new Set(['removed']);
 
-function blockOf(log: LogReading): BlockSoFar | undefined {
-  const { bytes, block, height, hashAt, range } = log;
-  if (!log.isNewBlock) return block?.height === height ? block : undefined;
-  if (height < range.from || height > range.to || height <= (block?.height ?? -1)) return undefined;
-  const hash = textAt(bytes, hashAt + 1, WORD_LENGTH) as BlockHash;
-  log.block = { height, hash, quotedHash: ascii(`"${hash}"`), transfers: [], logCount: 0, lastIndex: -1 };
-  log.blocks.set(height, log.block);
-  return log.block;
-}
-
 function takeTransfer(log: LogReading): boolean {
-  const { bytes, txHashAt, fromAt, toAt } = log;
-  const block = blockOf(log);
-  if (block === undefined) return false;
+  const { bytes, block, txHashAt, fromAt, toAt } = log;
+  if (block === undefined || afterLiteral(bytes, log.heightAt, block.height) === NOWHERE) return false;
   if (log.index <= block.lastIndex) return false;
   block.lastIndex = log.index;
   block.logCount += 1;
@@ -179,8 +170,8 @@ function takeTransfer(log: LogReading): boolean {
   if (amount === 0n) return true;
   block.transfers.push({
     txHash: textAt(bytes, txHashAt, WORD_LENGTH) as TxHash,
-    blockHash: block.hash,
-    blockHeight: block.height,
+    blockHash: block.header.hash,
+    blockHeight: block.header.height,
     indexInBlock: log.index,
     contract: log.contract as TokenContract,
     from: `0x${textAt(bytes, fromAt, ADDRESS_DIGITS)}` as Address,

@@ -1,4 +1,3 @@
-import type { BlockHeader } from '@opentill/chain/block';
 import { describe, expect, it } from 'vitest';
 import { readerError, type ReaderErrorCode } from '@opentill/chain/reader-error';
 import type { FinalityConfig } from '@opentill/contracts/network-config';
@@ -30,9 +29,9 @@ function watched(setting: Partial<FinalityConfig> = {}): Watched {
       maxBlockRange: 20,
     },
     reader: {
-      finalized: () =>
+      finalizedHeight: () =>
         typeof own.answers === 'number'
-          ? Promise.resolve({ height: own.answers } as BlockHeader)
+          ? Promise.resolve(own.answers)
           : Promise.reject(readerError(own.answers, 'no height')),
     },
     clock: { now: () => new Date(nowMs) },

@@ -38,14 +38,12 @@ export interface FateAnswers {
   readonly seen: ReadonlyMap<TxHash, TransactionFate>;
   /** Answers of two sources, for the transactions they were asked about. */
   readonly verified: ReadonlyMap<TxHash, VerifiedAnswer>;
-  /** Blocks that are not stored: for `seen` read from one source, for `verified` confirmed by two. */
-  readonly otherBlocks: ReadonlyMap<BlockHash, BlockHeader>;
+  /** Blocks below all stored ones, confirmed by two sources. */
+  readonly olderBlocks: ReadonlyMap<BlockHash, Pick<BlockHeader, 'height' | 'hash' | 'timeSeconds'>>;
 }
 
 export interface JudgedFates {
   readonly changes: readonly FateChange[];
-  /** Blocks of the changes that must be stored, so that their leaving the chain is noticed. */
-  readonly blocks: readonly BlockHeader[];
   /** Left unchanged: two sources disagree, or the block differs from the stored one. */
   readonly waiting: readonly TxHash[];
 }
@@ -70,17 +68,12 @@ export function judgeFates(
 ): JudgedFates {
   const changes: FateChange[] = [];
   const waiting: TxHash[] = [];
-  const blocks = new Map<number, BlockHeader>();
   for (const transaction of own) {
     const { change, waits } = judge(transaction, after, answers);
+    if (change !== undefined && !isRecorded(change, transaction.fate)) changes.push(change);
     if (waits === true) waiting.push(transaction.txHash);
-    if (change === undefined || isRecorded(change, transaction.fate)) continue;
-    changes.push(change);
-    const block = change.state === 'ORPHANED' ? undefined : answers.otherBlocks.get(change.fate.blockHash);
-    if (block !== undefined && block.height >= (after.blocks[0]?.height ?? 0))
-      blocks.set(block.height, block);
   }
-  return { changes, blocks: [...blocks.values()], waiting };
+  return { changes, waiting };
 }
 
 interface Judgement {
@@ -91,7 +84,7 @@ interface Judgement {
 function judge(
   { txHash, fate: recorded }: OpenTransaction,
   after: ChainState,
-  { seen, verified, otherBlocks }: FateAnswers,
+  { seen, verified, olderBlocks }: FateAnswers,
 ): Judgement {
   const orphaned: FateChange = { state: 'ORPHANED', txHash };
   const ifLost = recorded !== undefined && isLost(recorded, after) ? orphaned : undefined;
@@ -99,19 +92,23 @@ function judge(
   if (answer === 'disputed') return { change: ifLost, waits: true };
   if (answer === 'none') return { change: recorded?.state === 'MINED' ? orphaned : ifLost };
   if (answer !== undefined) {
-    const block = storedBlock(after, answer) ?? otherBlocks.get(answer.blockHash);
+    const block = storedBlock(after, answer) ?? olderBlocks.get(answer.blockHash);
     if (block !== undefined) return { change: foundIn(block, answer, after) };
     // Above the seen block the sources are ahead of the scanner.
     return { change: ifLost, waits: answer.blockHeight <= seenBlock(after).height };
   }
   const found = seen.get(txHash);
-  const block = found && (storedBlock(after, found) ?? otherBlocks.get(found.blockHash));
+  const block = found && storedBlock(after, found);
   if (found === undefined || block === undefined || block.height <= after.verifiedHeight)
     return { change: ifLost };
   return { change: foundIn(block, found, after) };
 }
 
-function foundIn(block: BlockHeader, fate: TransactionFate, after: ChainState): FateChange {
+function foundIn(
+  block: Pick<BlockHeader, 'height' | 'timeSeconds'>,
+  fate: TransactionFate,
+  after: ChainState,
+): FateChange {
   const state = block.height <= after.verifiedHeight ? 'VERIFIED' : 'MINED';
   return { state, fate, blockTimeSeconds: block.timeSeconds };
 }
@@ -119,7 +116,7 @@ function foundIn(block: BlockHeader, fate: TransactionFate, after: ChainState): 
 export function isLost(recorded: RecordedFate, state: ChainState): boolean {
   if (recorded.state === 'ORPHANED') return false;
   const oldestHeight = state.blocks[0]?.height ?? 0;
-  // A block below the window was in the chain when it left the window. Above it, recorded blocks are stored.
+  // A block below the window was in the chain when it left the window.
   return recorded.blockHeight >= oldestHeight && storedBlock(state, recorded) === undefined;
 }
 

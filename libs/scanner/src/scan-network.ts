@@ -20,8 +20,6 @@ export interface ScanNetwork extends Pick<
   readonly headStaleSeconds: number;
   /** Between polls at rest; equal to `pollIntervalMs`: the chain never rests. */
   readonly restIntervalMs: number;
-  /** Larger orders need more confirmations (`confirmationsByAmount`). */
-  readonly hasDepthByAmount?: boolean;
   /** By canonical contract; null is the native coin. */
   readonly symbols: ReadonlyMap<TokenContract | null, string>;
 }
@@ -61,7 +59,6 @@ export function scanNetworkOf(
     symbols,
     pollIntervalMs,
     restIntervalMs: restIntervalMsOf(network),
-    hasDepthByAmount: (network.confirmationsByAmount ?? []).length > 0,
     reorgWindow,
     maxBlockRange,
   };

@@ -152,7 +152,7 @@ export function describeSimulation({
               'confirmTransfers',
               'readFates',
               'headers',
-              'finalized',
+              'finalizedHeight',
             ),
           }),
         },
@@ -179,30 +179,23 @@ export function describeSimulation({
     it.each([
       { name: 'three confirmations', network: MOCK_NETWORK },
       {
-        name: 'three confirmations, ranges and rests',
-        isSparse: true,
-        network: { ...MOCK_NETWORK, restIntervalMs: 5_000 },
-      },
-      {
-        name: 'finality, ranges and rests',
-        isSparse: true,
+        name: 'finality',
         network: { ...finalized, finality: { staleSeconds: 30, minDepth: 2 }, restIntervalMs: 5_000 },
       },
       {
-        name: 'a fallback depth for stale finality, ranges',
-        isSparse: true,
+        name: 'a fallback depth for stale finality',
         network: { ...finalized, finality: { staleSeconds: 30, fallbackDepth: 5 } },
       },
-    ] as { name: string; isSparse?: boolean; network: ScanNetwork }[])(
+    ] as { name: string; network: ScanNetwork }[])(
       'ends with the transfers of the chain: $name',
-      async ({ network, isSparse = false }) => {
+      async ({ network }) => {
         let reorganisations = 0;
         let longRanges = 0;
         let payouts = 0;
         await fc.assert(
           fc.asyncProperty(deeds, async (history: readonly Deed[]) => {
             await forgetScans(simulation.admin);
-            const node = createMockNode(CHAIN, { isSparse });
+            const node = createMockNode(CHAIN);
             for (let i = 0; i < FIRST_BLOCKS; i += 1) node.mine();
             let final = FIRST_BLOCKS - 2;
             node.finalize(final);
