@@ -1,5 +1,8 @@
 -- Orders that the customer may pay in one of several coins (docs/architecture/prices.md).
 
+-- The view first, then its table, as a creation of orders locks them: the other order deadlocks with each creation.
+lock table new_order in access exclusive mode;
+
 alter table orders add column if not exists choices smallint check (choices >= 0);
 alter table orders alter column address drop not null;
 alter table collection_height_sum add column if not exists place smallint not null default 0;

@@ -1,5 +1,8 @@
 -- Links that may be paid many times. Each payment is a collection that names its link.
 
+-- The view first, then its table, as a creation of orders locks them: the other order deadlocks with each creation.
+lock table new_order in access exclusive mode;
+
 create table if not exists payment_link ( -- writer: api
   merchant_id text not null references merchant,
   link_id text not null check (link_id ~ '^[A-Za-z0-9_.:~@-]{1,64}$'),
