@@ -123,7 +123,8 @@ describe('migrate', () => {
     const blocker = new pg.Client({ connectionString: url });
     await blocker.connect();
     const { rows } = await blocker.query<{ key: string }>(
-      `select (classid::bigint << 32 | objid::bigint)::text as key from pg_locks where locktype = 'advisory'`,
+      `select (classid::bigint << 32 | objid::bigint)::text as key from pg_locks where locktype = 'advisory'
+         and database = (select oid from pg_database where datname = current_database())`,
     );
     expect(rows).toEqual([]);
     await blocker.query('begin');
