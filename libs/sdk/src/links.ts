@@ -47,9 +47,9 @@ export interface PaymentLink {
   readonly description: string | null;
   readonly returnUrl: string | null;
   readonly stock: number | null;
-  /** Paid orders; 10,000 also stands for more. May exceed the stock by late payments that an operator accepted. */
+  /** Paid orders; at most 10,000 are counted. May exceed the stock by late payments that an operator accepted. */
   readonly sold: number;
-  /** Orders that wait for a payment or its confirmation; 10,000 also stands for more. */
+  /** Orders that wait for a payment or its confirmation; at most 10,000 are counted. */
   readonly reserved: number;
   /** Unix seconds, as the next two. */
   readonly expiresAt: number | null;

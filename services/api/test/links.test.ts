@@ -362,7 +362,7 @@ describe('the page', () => {
     expect((await visit(url)).status).toBe(404);
   });
 
-  test('says that it is not available without a rate, and leads to an order that exists', async () => {
+  test('returns 503 without a rate, and redirects to an order that exists', async () => {
     const { url } = (await create(fields({ amount: undefined, price: '5', currency: 'USD' }))).data;
     const form = { key: keyOf(await visit(url)) };
     expect((await send(url, form)).status).toBe(503);

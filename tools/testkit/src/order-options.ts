@@ -16,7 +16,7 @@ export function anOption(chain: Chain, symbol: string, amount: bigint, depth: nu
   return { chain, family: familyOf(chain), symbol, contract_address, amount, confirmations_required: depth };
 }
 
-/** Priced at 49.90 EUR, with 6 decimals in each coin, as the api creates it: nothing is chosen. */
+/** Priced at 49.90 EUR, with 6 decimals in each coin, as the api creates it: no coin is chosen. */
 export async function anOrderWithOptions(
   db: Db,
   options: readonly TestOption[],

@@ -46,7 +46,7 @@ const COLUMNS = sql`
   coalesce(l.expires_at <= clock_timestamp(), false) as "isExpired",
   ${counted(`'SUCCESS'`)} as sold, ${counted(`'INIT', 'PENDING', 'PENDING_CONFIRMATION'`)} as reserved`;
 
-/** Payment links. `spent` is false when the nonce was already used, and then nothing has changed. */
+/** Payment links. `spent` is false when the nonce was already used, and no row has changed. */
 export function linkStore(db: Db) {
   const spendNonce = ({ merchantId, nonce, expiresAt }: SpentNonce) => sql`
     spent as materialized (select spend_nonce(${merchantId}, ${nonce}, ${expiresAt}) as ok)`;
