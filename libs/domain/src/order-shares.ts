@@ -28,10 +28,15 @@ export function amountOfShares(shares: bigint, whole: bigint): bigint {
   return (shares * whole) / ALL_SHARES;
 }
 
-/** Shares that pay the order, less the merchant's tolerance. */
-export function acceptedShares(toleranceBps: number): BaseUnits {
-  const accepted = ALL_SHARES - (ALL_SHARES * BigInt(toleranceBps)) / BASIS_POINTS;
+/** Smallest sum that pays an order: its amount less the merchant's tolerance, and more than zero. */
+export function acceptedAmount(amount: bigint, toleranceBps: number): BaseUnits {
+  const accepted = amount - (amount * BigInt(toleranceBps)) / BASIS_POINTS;
   return baseUnits(accepted > 0n ? accepted : 1n);
+}
+
+/** The same in shares, for an order with options. */
+export function acceptedShares(toleranceBps: number): BaseUnits {
+  return acceptedAmount(ALL_SHARES, toleranceBps);
 }
 
 /** An order's sum in base units of its coin. `choices` null: the order has one coin, and its sums are base units. */

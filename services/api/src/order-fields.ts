@@ -31,6 +31,15 @@ export interface CoinName {
   readonly symbol: string;
 }
 
+/** Symbols are case-insensitive, as in AssetBook.find. */
+export function isSameCoin(one: CoinName, other: CoinName): boolean {
+  return one.chain === other.chain && isSameSymbol(one, other);
+}
+
+export function isSameSymbol(one: Pick<CoinName, 'symbol'>, other: Pick<CoinName, 'symbol'>): boolean {
+  return one.symbol.toUpperCase() === other.symbol.toUpperCase();
+}
+
 /** Validated fields that collections and payouts share. Each field is checked by itself. */
 export interface OrderFields {
   /** Decimal string greater than zero, as sent; null for a collection with a price. */

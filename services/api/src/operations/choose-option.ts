@@ -1,12 +1,11 @@
 import type { Family } from '@opentill/domain/chains';
-import { refusalOf } from '../answer.ts';
-import type { FreshAddress } from '../deposit-address-pool.ts';
-import type { CoinName } from '../order-fields.ts';
+import { isSameCoin, type CoinName } from '../order-fields.ts';
 import type { Problem } from '../problem.ts';
 import type { NewOption } from '../store/create-orders.ts';
 import type { OrderRow } from '../store/read-orders.ts';
 import { isEnabled } from './is-enabled.ts';
 import type { OrderDeps } from './order-deps.ts';
+import { takeAddress } from './take-address.ts';
 
 type ChoiceDeps = Pick<OrderDeps, 'store' | 'pool' | 'assets' | 'chains'>;
 
@@ -22,10 +21,10 @@ export async function chooseOption(
   read: () => Promise<OrderRow | undefined>,
 ): Promise<OrderRow | Problem> {
   const { options } = order;
-  const option = options?.find((one) => isNamed(one, coin));
-  if (options === null) return isNamed(order, coin) ? order : notOffered([order]);
+  const option = options?.find((one) => isSameCoin(one, coin));
+  if (options === null) return isSameCoin(order, coin) ? order : notOffered([order]);
   if (option === undefined) return notOffered(options);
-  const isCurrent = (order.choices ?? 0) > 0 && isNamed(option, order);
+  const isCurrent = (order.choices ?? 0) > 0 && isSameCoin(option, order);
   const problem = isCurrent ? undefined : await refusalOfOption(deps, order, option);
   if (problem !== undefined) return isOpen(order) ? problem : closed(order);
   const { outcome, unused } = await chooseIn(deps, order.orderPk, option);
@@ -53,10 +52,7 @@ async function chooseIn(
 ) {
   const first = await store.chooseOption(orderPk, option, undefined);
   if (first !== 'NEEDS_ADDRESS') return { outcome: first, unused: undefined };
-  const fresh = await pool.take(option.family).catch((error: unknown): FreshAddress | undefined => {
-    if (refusalOf(error) === 'SERVICE_UNAVAILABLE') return undefined; // the pool has logged the cause
-    throw error;
-  });
+  const fresh = await takeAddress(pool, option.family);
   if (fresh === undefined) return { outcome: first, unused: undefined };
   const outcome = await store.chooseOption(orderPk, option, fresh);
   // When two choices meet, the order has the address of the first one.
@@ -84,10 +80,6 @@ async function refusalOfOption(
   const rate = (await store.findRates([symbol], currency))(symbol);
   const isOffPeg = 'refusal' in rate && rate.refusal === 'DEPEGGED';
   return isOffPeg ? refuse('RATE_UNAVAILABLE', 'is off its peg now') : undefined;
-}
-
-function isNamed(one: CoinName, coin: CoinName): boolean {
-  return one.chain === coin.chain && one.symbol.toUpperCase() === coin.symbol.toUpperCase();
 }
 
 function notOffered(coins: readonly CoinName[]): Problem {

@@ -1,19 +1,17 @@
-import { formatAmount, parseAmount, type BaseUnits } from '@opentill/domain/money';
-import { acceptedShares } from '@opentill/domain/order-shares';
+import { parseAmount, type BaseUnits } from '@opentill/domain/money';
+import { acceptedAmount, acceptedShares } from '@opentill/domain/order-shares';
 import { formatPrice } from '@opentill/domain/price';
-import { refusalOf } from '../answer.ts';
 import type { Asset } from '../asset-book.ts';
 import { explainOrigin } from '../explain/explain-order.ts';
 import type { CollectionFields } from '../order-fields.ts';
 import type { Problem } from '../problem.ts';
-import type { NewOption, NewOrder } from '../store/create-orders.ts';
+import type { CreationOutcome, NewCollection, NewOption } from '../store/create-orders.ts';
 import type { CreationAttempt, OrderRequest } from './create-once.ts';
-import { creationOf, isInRange, newOrder, ONE_COIN, type OwnFields } from './new-order.ts';
-import { pricedOptions, quote, type Quote } from './price-options.ts';
-import { outOfRange, tooManyDecimals, unsupported } from './reject-fields.ts';
+import { creationOf, newOrder, ONE_COIN, type OwnFields } from './new-order.ts';
+import { pricedOptions, priceIn, type Quote } from './price-options.ts';
+import { rangeProblem, tooManyDecimals, unsupported } from './reject-fields.ts';
 import type { OrderDeps } from './order-deps.ts';
-
-const BASIS_POINTS = 10_000n;
+import { takeAddress } from './take-address.ts';
 
 type CollectionRequest = OrderRequest<CollectionFields>;
 
@@ -39,27 +37,19 @@ async function createForOneCoin(
   { asset, amount, quoted }: Option,
 ): Promise<CreationAttempt> {
   if (!(await deps.chains.isReady(asset.chain))) return { code: 'CHAIN_NOT_READY' };
-  const fresh = await deps.pool.take(asset.family).catch((error: unknown) => {
-    if (refusalOf(error) === 'SERVICE_UNAVAILABLE') return undefined; // the pool has logged the cause
-    throw error;
-  });
+  const fresh = await takeAddress(deps.pool, asset.family);
   if (fresh === undefined) return { code: 'SERVICE_UNAVAILABLE' };
 
-  const tolerated = (amount * BigInt(request.merchant.underpaymentToleranceBps)) / BASIS_POINTS;
-  const acceptedAmount = amount - tolerated;
   const order = newOrder(deps, request, asset, amount, {
     ...ONE_COIN,
     ...pricing(request, quoted),
     ...ownFields(request),
-    acceptedAmount: acceptedAmount > 0n ? acceptedAmount : 1n,
+    acceptedAmount: acceptedAmount(amount, request.merchant.underpaymentToleranceBps),
     address: fresh.address,
   });
   // On an error the address is discarded. After a timeout an order may use it, and an error of Postgres may concern the
   // address. Indices are plentiful, and two orders must never share an address.
-  const result = await storing(
-    deps,
-    order,
-  )({
+  const result = await store(deps, {
     ...creationOf(deps, order, request.nonce),
     derivationIndex: fresh.derivationIndex,
   });
@@ -82,12 +72,13 @@ async function createWithOptions(
     choices: 0,
     options: options.map(newOption),
   });
-  return { order, result: await storing(deps, order)(creationOf(deps, order, request.nonce)) };
+  return { order, result: await store(deps, creationOf(deps, order, request.nonce)) };
 }
 
 /** An order of a payment link needs the lock of the link. */
-function storing({ store }: Pick<OrderDeps, 'store'>, { linkId }: Pick<NewOrder, 'linkId'>) {
-  return linkId === null ? store.createCollection : store.openLinkOrder;
+function store(deps: Pick<OrderDeps, 'store'>, creation: NewCollection): Promise<CreationOutcome> {
+  const { linkId } = creation.order;
+  return linkId === null ? deps.store.createCollection(creation) : deps.store.openLinkOrder(creation);
 }
 
 function newOption({ asset, amount, quoted }: Option): NewOption {
@@ -154,15 +145,10 @@ async function optionsOf(deps: OrderDeps, request: CollectionRequest): Promise<r
   if (price === null) {
     const amount = parseAmount(text ?? '', asset.decimals);
     if (!amount.ok) return tooManyDecimals(text ?? '', asset);
-    return inRange({ asset, amount: amount.value, quoted: null });
+    const { value } = amount;
+    return rangeProblem(value, asset) ?? [{ asset, amount: value, quoted: null }];
   }
   const rates = await deps.store.findRates([asset.symbol], price.currency);
-  const quoted = quote({ price, merchant, asset, rates });
-  return 'code' in quoted ? quoted : inRange({ asset, amount: quoted.amount, quoted });
-}
-
-function inRange(option: Option): readonly Option[] | Problem {
-  const { asset, amount } = option;
-  if (isInRange(amount, asset)) return [option];
-  return outOfRange(formatAmount(amount, asset.decimals, asset.displayDecimals), asset);
+  const priced = priceIn({ price, merchant, asset, rates });
+  return 'code' in priced ? priced : [priced];
 }

@@ -4,8 +4,8 @@ import { explainReceiver } from '../explain/explain-order.ts';
 import type { PayoutFields } from '../order-fields.ts';
 import type { Problem } from '../problem.ts';
 import type { CreationAttempt, OrderRequest } from './create-once.ts';
-import { creationOf, isInRange, newOrder, ONE_COIN } from './new-order.ts';
-import { outOfRange, tooManyDecimals, unsupported } from './reject-fields.ts';
+import { creationOf, newOrder, ONE_COIN } from './new-order.ts';
+import { rangeProblem, tooManyDecimals, unsupported } from './reject-fields.ts';
 import type { OrderDeps } from './order-deps.ts';
 
 const TOKEN_CONTRACT: Problem = {
@@ -39,7 +39,8 @@ export async function createPayout(
     return { code: 'RECEIVE_ADDRESS_WRONG', detail };
   }
   if (asset.isTokenContract(receiver)) return TOKEN_CONTRACT;
-  if (!isInRange(amount.value, asset)) return outOfRange(fields.amount, asset);
+  const problem = rangeProblem(amount.value, asset, fields.amount);
+  if (problem !== undefined) return problem;
   if (hotWallets.includes(receiver) || (await deps.store.isDepositAddress(family, receiver))) {
     return OWN_ADDRESS;
   }

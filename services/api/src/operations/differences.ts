@@ -2,7 +2,7 @@ import type { OrderType } from '@opentill/contracts/notify-order';
 import type { Family } from '@opentill/domain/chains';
 import { parseAmount } from '@opentill/domain/money';
 import { formatPrice } from '@opentill/domain/price';
-import type { AnyOrderFields, CoinName } from '../order-fields.ts';
+import { isSameCoin, isSameSymbol, type AnyOrderFields, type CoinName } from '../order-fields.ts';
 import type { CreatedOrder } from '../store/create-orders.ts';
 
 export type OrderDifference =
@@ -45,12 +45,4 @@ export function differences(
 /** A request with options may have made an order of one coin, when only one had a rate. */
 function coinsOf(existing: CreatedOrder): readonly CoinName[] {
   return existing.options ?? [existing];
-}
-
-function isSameCoin(one: CoinName, other: CoinName): boolean {
-  return one.chain === other.chain && isSameSymbol(one, other);
-}
-
-function isSameSymbol(one: Pick<CoinName, 'symbol'>, other: Pick<CoinName, 'symbol'>): boolean {
-  return one.symbol.toUpperCase() === other.symbol.toUpperCase();
 }

@@ -11,9 +11,8 @@ import type { SpentNonce } from '../store/create-orders.ts';
 import type { LinkRow, NewLink } from '../store/links.ts';
 import { rejectAndSpendNonce } from './create-once.ts';
 import { toLinkAnswer } from './link-answer.ts';
-import { isInRange } from './new-order.ts';
 import type { OrderDeps } from './order-deps.ts';
-import { outOfRange, tooManyDecimals, unsupported } from './reject-fields.ts';
+import { rangeProblem, tooManyDecimals, unsupported } from './reject-fields.ts';
 
 export type LinkDeps = Pick<OrderDeps, 'store' | 'assets' | 'checkoutBaseUrl' | 'clock'>;
 
@@ -107,7 +106,8 @@ function whyNotIn(asset: Asset, { currency, amount, minAmount, maxAmount }: Link
     if (text === null) continue;
     const parsed = parseAmount(text, asset.decimals);
     if (!parsed.ok) return tooManyDecimals(text, asset);
-    if (!isInRange(parsed.value, asset)) return outOfRange(text, asset);
+    const problem = rangeProblem(parsed.value, asset, text);
+    if (problem !== undefined) return problem;
   }
   return undefined;
 }

@@ -33,13 +33,6 @@ export const ONE_COIN: Pick<NewOrder, PriceField | OptionField> = {
   options: null,
 };
 
-export function isInRange(amount: BaseUnits, asset: Asset): boolean {
-  return (
-    (asset.minAmount === null || amount >= asset.minAmount) &&
-    (asset.maxAmount === null || amount <= asset.maxAmount)
-  );
-}
-
 /** Builds the order of a request. It expires at a whole second, as merchants see it. */
 export function newOrder(
   deps: Pick<OrderDeps, 'newId' | 'clock'>,

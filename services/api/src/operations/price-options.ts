@@ -1,4 +1,4 @@
-import { formatAmount, type BaseUnits } from '@opentill/domain/money';
+import type { BaseUnits } from '@opentill/domain/money';
 import { amountForPrice, type Price } from '@opentill/domain/price';
 import { parseRatio } from '@opentill/domain/ratio';
 import type { Asset } from '../asset-book.ts';
@@ -8,24 +8,24 @@ import { OPTIONS_MAX, type CollectionFields } from '../order-fields.ts';
 import type { Problem } from '../problem.ts';
 import type { RateAnswer } from '../store/read-rate.ts';
 import type { OrderRequest } from './create-once.ts';
-import { isInRange } from './new-order.ts';
 import type { OrderDeps } from './order-deps.ts';
-import { outOfRange, unsupported } from './reject-fields.ts';
+import { rangeProblem, unsupported } from './reject-fields.ts';
 
-/** The amount that pays a price in a coin, and the rate that gave it. */
+/** The rate that gave an amount. */
 export interface Quote {
-  readonly amount: BaseUnits;
   readonly rate: string;
   readonly rateId: string;
 }
 
+/** A coin with the amount that pays a price in it. */
 export interface PricedOption {
   readonly asset: Asset;
   readonly amount: BaseUnits;
   readonly quoted: Quote;
 }
 
-export function quote({
+/** The price in one coin, by its rate and within its limits. */
+export function priceIn({
   price,
   merchant,
   asset,
@@ -35,7 +35,7 @@ export function quote({
   readonly merchant: Pick<Merchant, 'markupBps'>;
   readonly asset: Asset;
   readonly rates: (symbol: string) => RateAnswer;
-}): Quote | Problem {
+}): PricedOption | Problem {
   const found = rates(asset.symbol);
   const rate = 'rate' in found ? parseRatio(found.rate) : undefined;
   if (!('rate' in found) || rate === undefined) {
@@ -43,7 +43,8 @@ export function quote({
     return { code: 'RATE_UNAVAILABLE', detail: explainRate(asset.symbol, price.currency, refusal) };
   }
   const amount = amountForPrice(price, rate, merchant.markupBps, asset);
-  return { amount, rate: found.rate, rateId: found.rateId };
+  const quoted = { rate: found.rate, rateId: found.rateId };
+  return rangeProblem(amount, asset) ?? { asset, amount, quoted };
 }
 
 /**
@@ -68,14 +69,9 @@ export async function pricedOptions(
   const rates = await deps.store.findRates(symbols, price.currency);
   const found = await Promise.all(
     [...assets].map(async (asset): Promise<PricedOption | Problem> => {
-      const quoted = quote({ price, merchant, asset, rates });
-      if ('code' in quoted) return quoted;
-      const { amount } = quoted;
-      if (!isInRange(amount, asset))
-        return outOfRange(formatAmount(amount, asset.decimals, asset.displayDecimals), asset);
-      return (await deps.chains.isReady(asset.chain))
-        ? { asset, amount, quoted }
-        : { code: 'CHAIN_NOT_READY' };
+      const priced = priceIn({ price, merchant, asset, rates });
+      if ('code' in priced) return priced;
+      return (await deps.chains.isReady(asset.chain)) ? priced : { code: 'CHAIN_NOT_READY' };
     }),
   );
   const options = found.flatMap((one) => ('code' in one ? [] : [one]));

@@ -43,12 +43,12 @@ export function checkoutRoute(deps: CheckoutRouteDeps): Route {
       // Rejected clients wait; they cause no query.
       const named = merchant.status === 429 ? undefined : NAMED_MERCHANT.exec(sign ?? '')?.groups?.['id'];
       const links = named === undefined ? undefined : await deps.store.findLinks(named);
-      return asPage(checkoutPage, request, merchant, links);
+      return asPage(deps, request, merchant, links);
     }
     exchange.orderId = orderId;
     const key = `${merchant.merchantId} ${orderId}`;
     const wait = await deps.limits.take('order:checkout', key, CHECKOUT_PAGE_LIMIT);
-    if (wait > 0) return asPage(checkoutPage, request, tooManyRequests(wait));
+    if (wait > 0) return asPage(deps, request, tooManyRequests(wait));
     const order = await findOrder(deps, merchant, orderId);
     if (order === undefined || order.orderType !== 'COLLECTION') {
       const links = await deps.store.findLinks(merchant.merchantId);
@@ -62,7 +62,7 @@ export function checkoutRoute(deps: CheckoutRouteDeps): Route {
 export function chooseOnPageRoute(deps: CheckoutRouteDeps): Route {
   return async (request, exchange) => {
     const asked = await readOrderQuery(deps, request, exchange, 'choose');
-    if ('status' in asked) return asPage(deps.checkoutPage, request, asked);
+    if ('status' in asked) return asPage(deps, request, asked);
     const body = await readBody(request, 'application/x-www-form-urlencoded');
     if (body === undefined) return undefined;
     const back = seeOther(`?${queryWithout('choose', queryOf(request))}`);
@@ -83,14 +83,24 @@ export function checkoutAssetRoute({ checkoutPage }: Pick<CheckoutRouteDeps, 'ch
 }
 
 function asPage(
-  checkoutPage: CheckoutPage,
+  deps: Pick<CheckoutRouteDeps, 'checkoutPage'>,
   request: Request,
-  { status, headers }: Answer,
+  answer: Answer,
   links?: MerchantLinks,
 ): Answer {
-  const notice: Notice = status === 429 ? 'tooManyRequests' : 'linkNotValid';
-  const answer = checkoutPage.notice(request, status, notice, links);
-  return { ...answer, headers: { ...answer.headers, ...headers } };
+  return noticeOf(deps, request, answer, answer.status === 429 ? 'tooManyRequests' : 'linkNotValid', links);
+}
+
+/** An answer of the API as a page, with its status and headers. */
+export function noticeOf(
+  { checkoutPage }: Pick<CheckoutRouteDeps, 'checkoutPage'>,
+  request: Request,
+  { status, headers }: Answer,
+  notice: Notice,
+  links?: MerchantLinks,
+): Answer {
+  const page = checkoutPage.notice(request, status, notice, links);
+  return { ...page, headers: { ...page.headers, ...headers } };
 }
 
 export function checkoutErrorPage({ checkoutPage }: Pick<CheckoutRouteDeps, 'checkoutPage'>) {

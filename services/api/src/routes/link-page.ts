@@ -1,16 +1,16 @@
 import type { Request } from 'express';
 import type { LinkState } from '@opentill/contracts/http/answers';
 import { qrFile } from '@opentill/checkout/view/qr-code';
-import type { Notice } from '../checkout-page.ts';
-import { refusal, tooManyRequests, type Answer } from '../answer.ts';
+import { refusal, seeOther, tooManyRequests, type Answer } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
 import { linkStateOf, linkUrl } from '../operations/link-answer.ts';
 import { openLinkOrder, readForm, type LinkOrder } from '../operations/open-link-order.ts';
 import { paymentUrl, profileOf } from '../operations/order-answer.ts';
 import { LINK_ORDERS_PER_ADDRESS, LINK_VISITS_PER_ADDRESS, ORDERS_PER_LINK } from '../rate-limits.ts';
 import { readBody } from '../read-body.ts';
+import type { LinkRefusal } from '../store/create-orders.ts';
 import type { LinkOfMerchant } from '../store/links.ts';
-import type { CheckoutRouteDeps } from './checkout.ts';
+import { noticeOf, type CheckoutRouteDeps } from './checkout.ts';
 import type { Route } from './order-routes.ts';
 import { queryOf, singleParameter } from './query.ts';
 
@@ -28,39 +28,22 @@ function endedPage(
   { checkoutPage }: CheckoutRouteDeps,
   request: Request,
   { merchant }: LinkOfMerchant,
-  notice: 'soldOut' | 'linkEnded',
+  state: Exclude<LinkState, 'OPEN'> | LinkRefusal,
 ): Answer {
-  return checkoutPage.notice(request, notice === 'soldOut' ? 409 : 410, notice, merchant);
-}
-
-function closedPage(
-  deps: CheckoutRouteDeps,
-  request: Request,
-  link: LinkOfMerchant,
-  state: Exclude<LinkState, 'OPEN'>,
-): Answer {
-  return endedPage(deps, request, link, state === 'SOLD_OUT' ? 'soldOut' : 'linkEnded');
-}
-
-function notice(
-  { checkoutPage }: CheckoutRouteDeps,
-  request: Request,
-  { status, headers }: Answer,
-  text: Notice,
-): Answer {
-  const answer = checkoutPage.notice(request, status, text);
-  return { ...answer, headers: { ...answer.headers, ...headers } };
+  return state === 'SOLD_OUT'
+    ? checkoutPage.notice(request, 409, 'soldOut', merchant)
+    : checkoutPage.notice(request, 410, 'linkEnded', merchant);
 }
 
 /** GET: opens no order, so that crawlers and previews may read it. */
 export function linkPageRoute(deps: CheckoutRouteDeps): Route {
   return async (request, exchange) => {
     const wait = await deps.limits.take('address:link', exchange.clientAddress, LINK_VISITS_PER_ADDRESS);
-    if (wait > 0) return notice(deps, request, tooManyRequests(wait), 'tooManyRequests');
+    if (wait > 0) return noticeOf(deps, request, tooManyRequests(wait), 'tooManyRequests');
     const link = await findLink(deps, request);
     if ('status' in link) return link;
     const state = linkStateOf(link);
-    return state === 'OPEN' ? formPage(deps, request, link, 200) : closedPage(deps, request, link, state);
+    return state === 'OPEN' ? formPage(deps, request, link, 200) : endedPage(deps, request, link, state);
   };
 }
 
@@ -87,7 +70,7 @@ export function openLinkOrderRoute(deps: CheckoutRouteDeps): Route {
   return async (request, exchange) => {
     const { clientAddress } = exchange;
     const wait = await deps.limits.take('ip:openOrder', clientAddress, LINK_ORDERS_PER_ADDRESS);
-    if (wait > 0) return notice(deps, request, tooManyRequests(wait), 'tooManyRequests');
+    if (wait > 0) return noticeOf(deps, request, tooManyRequests(wait), 'tooManyRequests');
     const body = await readBody(request, 'application/x-www-form-urlencoded');
     if (body === undefined) return undefined;
     const isOwnForm = ['same-origin', undefined].includes(header(request, 'sec-fetch-site'));
@@ -95,14 +78,14 @@ export function openLinkOrderRoute(deps: CheckoutRouteDeps): Route {
     const link = await findLink(deps, request); // also one that has ended: the form may have opened its order before
     if ('status' in link) return link;
     const linkWait = await deps.limits.take('link:openOrder', link.code, ORDERS_PER_LINK);
-    if (linkWait > 0) return notice(deps, request, tooManyRequests(linkWait), 'tooManyRequests');
+    if (linkWait > 0) return noticeOf(deps, request, tooManyRequests(linkWait), 'tooManyRequests');
     const form = readForm(link, new URLSearchParams(body.toString()));
     if (form === undefined) return seeOther(`?${queryOf(request).toString()}`);
     if ('wrongAmount' in form) {
       const state = linkStateOf(link);
       return state === 'OPEN'
         ? formPage(deps, request, link, 422, form.wrongAmount)
-        : closedPage(deps, request, link, state);
+        : endedPage(deps, request, link, state);
     }
     return answerOpened(deps, request, exchange, link, form);
   };
@@ -116,16 +99,15 @@ async function answerOpened(
   order: LinkOrder,
 ): Promise<Answer> {
   const merchant = await deps.merchants.find(link.merchantId);
-  const unavailable = () => notice(deps, request, refusal('SERVICE_UNAVAILABLE'), 'notAvailable');
+  const unavailable = () => noticeOf(deps, request, refusal('SERVICE_UNAVAILABLE'), 'notAvailable');
   if (merchant === undefined) return unavailable();
   exchange.merchantId = merchant.merchantId;
   exchange.orderId = order.orderId;
   const opened = await openLinkOrder(deps, merchant, link, order);
   switch (opened) {
     case 'SOLD_OUT':
-      return endedPage(deps, request, link, 'soldOut');
     case 'LINK_ENDED':
-      return endedPage(deps, request, link, 'linkEnded');
+      return endedPage(deps, request, link, opened);
     case 'WRONG_AMOUNT':
       return order.amount === null ? unavailable() : formPage(deps, request, link, 422, order.amount);
     case 'UNAVAILABLE':
@@ -142,10 +124,6 @@ async function answerOpened(
 function header(request: Request, name: string): string | undefined {
   const value = request.headers[name];
   return typeof value === 'string' ? value : undefined;
-}
-
-function seeOther(location: string): Answer {
-  return { status: 303, body: '', contentType: 'text/plain; charset=utf-8', headers: { Location: location } };
 }
 
 /** The code of the page's address as a file, to be printed. Also for a link that was not created yet: it is only text. */

@@ -129,7 +129,7 @@ const existingColumns = (row: string) => sql`${createdColumns(row)}, ${sql.raw(r
 const FUNCTION_COLUMNS = existingColumns('(r.existing)');
 
 /** An order with options has no address yet, and no index. */
-type NewCollection = Creation & { readonly derivationIndex?: number };
+export type NewCollection = Creation & { readonly derivationIndex?: number };
 
 /** Concurrent calls of create_collections, and maximum collections per call. */
 const CREATIONS_AT_ONCE = 3;
