@@ -16,6 +16,7 @@ export const PRESENT: Readonly<Record<string, string>> = {
   'opentill_outbox_lag_seconds{service="ops"}': '0x180',
   'opentill_webhook_oldest_due_seconds{service="webhook-sender"}': '0x180',
   'opentill_tracker_chain_cursor_age_seconds{chain="ETH"}': '1x180',
+  opentill_rates_interval_seconds: '30x180',
 };
 
 const UP = 'up{job="opentill", instance="api:3020"}';
@@ -58,6 +59,7 @@ function installation(
       ]),
     ),
     [`opentill_webhook_oldest_due_seconds{namespace="${namespace}", service="webhook-sender"}`]: '0x180',
+    [`opentill_rates_interval_seconds{namespace="${namespace}"}`]: '30x180',
     [`opentill_tracker_chain_cursor_age_seconds{namespace="${namespace}", chain="ETH"}`]:
       changed['cursor age'] ?? '1x180',
   };
@@ -111,6 +113,13 @@ export const ALERT_CASES: readonly AlertCase[] = [
     at: '18m',
     labels: { service: 'ops' },
     silent: { 'opentill_outbox_lag_seconds{service="ops"}': '0 stale _x11 0x9' },
+  },
+  {
+    alert: 'OpentillRatesMissing',
+    series: { opentill_rates_interval_seconds: '30 stale' },
+    at: '18m',
+    labels: { service: 'rates' },
+    silent: { opentill_rates_interval_seconds: '30 stale _x11 30x9' },
   },
   {
     alert: 'OpentillApiNotReady',
