@@ -1,34 +1,20 @@
-import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import { abortableDelay } from '@opentill/runtime/abortable-delay';
-import { findFreePort } from '@opentill/test-servers/free-port';
 import { seededRandom } from '@opentill/testkit/seeded-random';
 import { waitUntil } from '@opentill/testkit/wait-until';
-import { startCallbackReceiver, type CallbackReceiver } from '../src/callback-receiver.ts';
-import { createChainUnderTest, type ChainUnderTest } from '../src/chain-under-test.ts';
-import { createChainCustomers, type ChainCustomers } from '../src/chaos/chain-customers.ts';
-import { summarise } from '../src/chaos/find-book-problems.ts';
-import type { ChaosFacts } from '../src/chaos/facts.ts';
-import { findChaosProblems } from '../src/chaos/find-chaos-problems.ts';
-import type { CreatedOrder } from '../src/chaos/live-through-stories.ts';
-import type { CreatedPayout } from '../src/chaos/pay-out.ts';
-import { readFacts } from '../src/chaos/read-facts.ts';
-import { openCluster, type Cluster } from '../src/kubernetes/cluster.ts';
+import type { CallbackReceiver } from '../src/callback-receiver.ts';
+import type { ChainCustomers } from '../src/chaos/chain-customers.ts';
+import type { Cluster } from '../src/kubernetes/cluster.ts';
 import {
   COLD_ON_SUI,
-  installGateway,
   MONITORING,
   PER_CHAIN,
   PER_FAMILY,
   type InstalledGateway,
 } from '../src/kubernetes/install-gateway.ts';
-import {
-  countRequests,
-  findLastProblems,
-  keepPaying,
-  type RequestCount,
-} from '../src/kubernetes/keep-paying.ts';
+import type { RequestCount } from '../src/kubernetes/keep-paying.ts';
+import { REST_WITHIN_MS, startPaidGateway, type PaidGateway } from '../src/kubernetes/paid-gateway.ts';
 import { createMerchantClient } from '../src/merchant-client.ts';
 import { randomInteger } from '../src/random.ts';
 import { runOpentill } from '../src/run-opentill.ts';
@@ -40,14 +26,8 @@ import { createTronUnderTest } from '../src/tron-under-test.ts';
 
 const SEED = Number(process.env['OPENTILL_E2E_SEED'] ?? 20_261_123);
 const KILLS_MS = Number(process.env['OPENTILL_TEST_KILL_SECONDS'] ?? 600) * 1_000;
-const PAYMENTS_PER_SECOND = Number(process.env['OPENTILL_TEST_PAYMENTS_PER_SECOND'] ?? 20);
-const KEEP = process.env['OPENTILL_E2E_KEEP'] === '1';
-const REST_WITHIN_MS = 300_000;
 const INSTALL_WITHIN_MS = 1_200_000;
 const LONG_MS = 1_800_000;
-const PROBLEMS_SHOWN = 50;
-/** USDT and USDC. */
-const TOKENS_PER_CHAIN = 2;
 const COMPONENTS = [
   'api',
   'scanner-evm',
@@ -60,44 +40,18 @@ const COMPONENTS = [
   'ops',
 ] as const;
 
+let paid: PaidGateway;
 let cluster: Cluster;
 let receiver: CallbackReceiver;
 let gateway: InstalledGateway;
 let customers: readonly [ChainCustomers, ChainCustomers];
-const orders: CreatedOrder[] = [];
-const payouts: CreatedPayout[] = [];
-let senderFaults = 0;
 
 beforeAll(async () => {
-  cluster = await openCluster(`opentill-test-${randomBytes(3).toString('hex')}`);
-  const host = process.env['OPENTILL_TEST_HOST'];
-  if (host === undefined) throw new Error('OPENTILL_TEST_HOST is not set. See CONTRIBUTING.md.');
-  const port = await findFreePort();
-  gateway = await installGateway(cluster, `http://${host}:${port}/callbacks`);
-  const limits = { createCollection: { requests: 10_000, seconds: 10 } };
-  await sql`update merchant set rate_limits = ${JSON.stringify(limits)}::jsonb, updated_at = now()`.execute(
-    gateway.database.kysely,
-  );
-  const { OPS_TOKEN_FILE: tokenFile = '', ...first } = gateway.operatorEnvironment;
-  const operator = ['operator', 'create', '--id', 'test', '--role', 'admin', '--token-file', tokenFile];
-  expect((await runOpentill({ operatorEnvironment: first }, operator)).code).toBe(0);
-  receiver = await startCallbackReceiver(port, gateway.secret('webhook_secret'), host);
-  customers = [
-    createChainCustomers(chainOf('ETH_SEPOLIA'), seededRandom(SEED + 1)),
-    createChainCustomers(chainOf('BSC_TEST'), seededRandom(SEED + 2)),
-  ];
+  paid = await startPaidGateway('trial');
+  ({ cluster, receiver, gateway, customers } = paid);
 }, INSTALL_WITHIN_MS);
 
-afterAll(async () => {
-  await receiver?.close();
-  await gateway?.close();
-  if (!KEEP) await cluster?.remove();
-}, INSTALL_WITHIN_MS);
-
-function chainOf(name: string): ChainUnderTest {
-  const network = gateway.networks.find(({ chain }) => chain === name)!;
-  return createChainUnderTest({ network, node: { rpcUrl: gateway.nodeUrls.get(name)! } });
-}
+afterAll(async () => paid?.close(), INSTALL_WITHIN_MS);
 
 async function untilPaid(orderId: string): Promise<void> {
   await waitUntil(`${orderId} succeeds`, () =>
@@ -105,63 +59,8 @@ async function untilPaid(orderId: string): Promise<void> {
   );
 }
 
-/** The scanners saw the hot wallets' first tokens, which the checker does not expect: one transfer of each, verified. */
-function withoutTopUps(facts: ChaosFacts): ChaosFacts {
-  const wallets = new Set(
-    Object.values(gateway.hotWallets).flatMap(({ hotWallets }) =>
-      hotWallets.map((address) => address.toLowerCase()),
-    ),
-  );
-  const { tables } = facts;
-  const topUps = tables.transfers.filter(({ to }) => wallets.has(to));
-  expect(topUps.filter(({ state, booked }) => state === 'VERIFIED' && booked)).toHaveLength(
-    gateway.networks.length * TOKENS_PER_CHAIN,
-  );
-  return {
-    ...facts,
-    tables: { ...tables, transfers: tables.transfers.filter(({ to }) => !wallets.has(to)) },
-  };
-}
-
-/** Pays while `work` runs, and then expects a gateway at rest whose books agree with the chains and the shop. */
 async function payWhile(name: string, work: () => Promise<unknown>): Promise<RequestCount> {
-  const count: RequestCount = { requests: 0, failed: [] };
-  const client = countRequests(createMerchantClient(gateway.apiUrl, gateway.secret('merchant_token')), count);
-  const load = {
-    customers,
-    client,
-    random: seededRandom(SEED),
-    paymentsPerSecond: PAYMENTS_PER_SECOND,
-    payoutsPerSecond: 1,
-  };
-  const paid = await keepPaying(name, load, work());
-  orders.push(...paid.orders);
-  payouts.push(...paid.payouts);
-  const sources = {
-    database: gateway.database,
-    amqpUrl: gateway.amqpUrl,
-    shops: [{ receiver }],
-    evmHotWallet: gateway.hotWallets.EVM.hotWallets[0] ?? '',
-  };
-  let summary = '';
-  const startedAt = performance.now();
-  const find = async () => {
-    const facts = withoutTopUps(await readFacts(sources, customers, orders, payouts, senderFaults));
-    summary = summarise(facts);
-    return findChaosProblems(facts);
-  };
-  const problems = await findLastProblems('the gateway is at rest without problems', find, REST_WITHIN_MS);
-  const figures = {
-    seconds: Math.round(paid.seconds),
-    payments: paid.orders.length,
-    paymentsPerSecond: (paid.orders.length / paid.seconds).toFixed(1),
-    payouts: paid.payouts.length,
-    requests: count.requests,
-    failed: count.failed.length,
-    restSeconds: Math.round((performance.now() - startedAt) / 1_000),
-  };
-  const lines = [`${name}: ${JSON.stringify(figures)}`, summary, ...problems.slice(0, PROBLEMS_SHOWN)];
-  process.stderr.write(`${lines.join('\n')}\n`);
+  const { count, problems } = await paid.payWhile(name, work);
   expect(problems).toEqual([]);
   return count;
 }
@@ -269,7 +168,7 @@ describe('under load', () => {
           const component = COMPONENTS[randomInteger(random, 0, COMPONENTS.length - 1)]!;
           const [pod] = await cluster.podsOf(component);
           if (pod !== undefined) {
-            if (component === 'webhook-sender') senderFaults += 1;
+            if (component === 'webhook-sender') paid.countSenderFault();
             killed.set(component, (killed.get(component) ?? 0) + 1);
             await cluster.kubectl(['delete', 'pod', pod, '--grace-period=0', '--force', '--wait=false']);
           }

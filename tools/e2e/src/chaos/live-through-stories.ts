@@ -37,7 +37,7 @@ export interface Story {
 const SHORT_LIFE_SECONDS = 60;
 /** Distance of payments from expiry, because a reorganisation can move a payment by a few blocks. */
 const MARGIN_SECONDS = 8;
-const CREATION_DEADLINE_MS = 60_000;
+const CREATION_DEADLINE_MS = 600_000;
 const SHORT_LIVED: readonly StoryKind[] = ['never', 'too little', 'the rest too late', 'too late'];
 
 /** Stories in random order, on both chains and in both tokens. Every fourth story uses the second shop. */

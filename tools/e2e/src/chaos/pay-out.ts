@@ -21,7 +21,7 @@ export interface PlannedPayout {
   readonly refusal: string | null;
 }
 
-const CREATION_DEADLINE_MS = 60_000;
+const CREATION_DEADLINE_MS = 600_000;
 /** Every tenth payout goes to an address that the policy denies. */
 const ONE_DENIED_OF = 10;
 const ONE_OF_THE_SECOND_SHOP = 4;

@@ -13,11 +13,12 @@ import { LOCAL_CODECS } from '@opentill/local/prepare-keys';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { publicKeysFor, readPublicKeys, type WalletPublicKeys } from '@opentill/wallet/public-keys';
 import { CHECKOUT } from '../read-markdown.ts';
+import { CHART } from './chart.ts';
 import type { Cluster } from './cluster.ts';
+import { serversOf, type ServerKind, type Servers } from './servers.ts';
 
 const run = promisify(execFile);
 const NETWORKS = join(CHECKOUT, 'deploy/networks/local.json');
-const CHART = join(CHECKOUT, 'deploy/helm/opentill');
 const FUNDED_WITHIN_MS = 600_000;
 /** Port of a chain's node, as in docker-compose.yml. */
 const PORT_OF = { EVM: 8545, TRON: 9090, SUI: 9000 } as const;
@@ -73,7 +74,12 @@ const tag = (): string => process.env['OPENTILL_TEST_IMAGE_TAG'] ?? '0.1.0';
  * Installs the chart from nothing, with local chains as pods next to it, and funds the hot wallets. `callbackUrl` is an
  * address of this machine, which pods reach.
  */
-export async function installGateway(cluster: Cluster, callbackUrl: string): Promise<InstalledGateway> {
+export async function installGateway(
+  cluster: Cluster,
+  callbackUrl: string,
+  serverKind: ServerKind,
+): Promise<InstalledGateway> {
+  const servers = serversOf(serverKind);
   const directory = mkdtempSync(join(tmpdir(), 'opentill-kubernetes-'));
   const networks = await readNetworkFile(NETWORKS, {});
   await prepareFiles(directory);
@@ -87,12 +93,7 @@ export async function installGateway(cluster: Cluster, callbackUrl: string): Pro
   const receiver = new URL(callbackUrl).hostname;
   const values = {
     image: { prefix: prefix(), tag: tag(), pullPolicy: 'IfNotPresent' },
-    trial: {
-      enabled: true,
-      storage: { size: '' },
-      postgres: serverImage('POSTGRES'),
-      rabbitmq: serverImage('RABBITMQ'),
-    },
+    ...servers.values,
     settings: {
       CHECKOUT_BASE_URL: 'http://localhost:3010/checkout',
       CALLBACK_URL: callbackUrl,
@@ -103,7 +104,7 @@ export async function installGateway(cluster: Cluster, callbackUrl: string): Pro
       RETRY_SCHEDULE_SECONDS: '0.5,1,2,3,4,5,5,5,5,5,5,5',
       DEPOSIT_ADDRESSES_READY: '2048',
     },
-    endpoints: { values: endpoints },
+    endpoints: { secret: '', keys: [], values: endpoints },
     api: { replicas: 2, service: { type: 'NodePort', port: 80 } },
     networkPolicy: {
       chains: [{ podSelector: { matchLabels: { 'opentill-devnet': 'node' } } }],
@@ -117,16 +118,11 @@ export async function installGateway(cluster: Cluster, callbackUrl: string): Pro
   ): Promise<void> => {
     const file = join(directory, 'values.json');
     writeFileSync(file, JSON.stringify({ ...values, scanners, database, api: { ...values.api, ...api } }));
-    await cluster.helm(['upgrade', '--install', 'opentill', CHART, '-f', file, '--wait', '--timeout', '15m']);
+    const files = [...servers.files, file].flatMap((name) => ['-f', name]);
+    await cluster.helm(['upgrade', '--install', 'opentill', CHART, ...files, '--wait', '--timeout', '15m']);
   };
   await deploy(PER_FAMILY);
-  return reach({ cluster, directory, networks, secret, deploy });
-}
-
-function serverImage(name: 'POSTGRES' | 'RABBITMQ'): object {
-  const image = process.env[`OPENTILL_TEST_${name}_IMAGE`];
-  const user = process.env[`OPENTILL_TEST_${name}_USER`];
-  return { ...(image && { image }), ...(user && { userId: Number(user) }) };
+  return reach({ cluster, directory, networks, secret, deploy, servers });
 }
 
 async function prepareFiles(directory: string): Promise<void> {
@@ -257,21 +253,23 @@ function chainResources({ chain, family }: NetworkConfig): readonly object[] {
 
 interface Installation extends Pick<InstalledGateway, 'cluster' | 'networks' | 'secret' | 'deploy'> {
   readonly directory: string;
+  readonly servers: Servers;
 }
 
 async function reach(installation: Installation): Promise<InstalledGateway> {
-  const { cluster, directory, networks, secret } = installation;
+  const { cluster, directory, networks, secret, servers } = installation;
   const node = await cluster.nodeAddress();
   const nodeUrls = new Map<string, string>();
   for (const { chain } of networks)
     nodeUrls.set(chain, `http://${node}:${await cluster.nodePortOf(serviceOf(chain))}`);
-  const postgres = await cluster.forward('statefulset/opentill-postgres', 5432);
-  const rabbitmq = await cluster.forward('statefulset/opentill-rabbitmq', 5672);
+  const postgres = await cluster.forward(servers.postgres, 5432);
+  const rabbitmq = await cluster.forward(servers.rabbitmq, 5672);
   const ops = await cluster.forward('deployment/opentill-ops', 3012);
+  const { database: owner, broker } = await servers.logins(cluster, secret);
   const databaseUrl = (user: string, password: string): string =>
     `postgres://${user}:${password}@127.0.0.1:${postgres.port}/opentill`;
   const database = openDatabase({
-    url: databaseUrl('opentill', secret('database_admin_password')),
+    url: databaseUrl(owner.user, owner.password),
     applicationName: 'kubernetes test',
     poolMax: 4,
   });
@@ -290,7 +288,7 @@ async function reach(installation: Installation): Promise<InstalledGateway> {
     apiUrl: `http://${node}:${await cluster.nodePortOf('opentill-api')}`,
     nodeUrls,
     database,
-    amqpUrl: `amqp://opentill:${secret('broker_admin_password')}@127.0.0.1:${rabbitmq.port}`,
+    amqpUrl: `amqp://${broker.user}:${broker.password}@127.0.0.1:${rabbitmq.port}`,
     hotWallets,
     operatorEnvironment,
     async close() {

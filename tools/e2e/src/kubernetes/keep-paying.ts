@@ -9,19 +9,29 @@ import type { Random } from '../random.ts';
 /** Counts requests, and those that got no answer or another one than 200. */
 export interface RequestCount {
   requests: number;
+  answered: number;
   readonly failed: string[];
 }
+
+/** Hundreds of merchants that repeat at once would take the processor from the pods that fail over. */
+const RETRY_AFTER_MS = 1_000;
 
 export function countRequests(client: MerchantClient, count: RequestCount): MerchantClient {
   const counted = async <Data>(ask: () => Promise<Answered<Data>>): Promise<Answered<Data>> => {
     count.requests += 1;
     try {
       const answer = await ask();
-      if (answer.httpStatus !== 200) count.failed.push(`${answer.httpStatus} ${answer.msg}`);
+      if (answer.httpStatus === 200) {
+        count.answered += 1;
+        return answer;
+      }
+      count.failed.push(`${answer.httpStatus} ${answer.msg}`);
+      await abortableDelay(RETRY_AFTER_MS);
       return answer;
     } catch (error) {
       const { message, cause } = error as Error;
       count.failed.push(`${message}: ${String((cause as Error | undefined)?.message)}`);
+      await abortableDelay(RETRY_AFTER_MS);
       throw error;
     }
   };
@@ -57,6 +67,7 @@ export async function keepPaying(name: string, load: Load, work: Promise<unknown
   const startedAt = performance.now();
   let isDone = false;
   const ended = work.finally(() => (isDone = true));
+  ended.catch(() => undefined); // it is awaited after the last batch
   const batches: Promise<void>[] = [];
   const orders: CreatedOrder[] = [];
   const payouts: CreatedPayout[] = [];
