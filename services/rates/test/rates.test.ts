@@ -8,13 +8,13 @@ import { createMetrics, type Metrics } from '@opentill/runtime/metrics';
 import { aCollection, aMerchant } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
+import { startFakeSources, type FakeSources } from '@opentill/testkit/rate-sources';
 import { composeRates } from '../src/compose.ts';
 import { readRatesConfig } from '../src/config.ts';
 import { createObserve } from '../src/observe.ts';
 import { createQuoteBook } from '../src/quote-book.ts';
 import { createRateRefresh } from '../src/refresh-rates.ts';
 import { createRateStore, type PairRate } from '../src/store/rates.ts';
-import { startFakeSources, type FakeSources } from './fake-sources.ts';
 
 let testDatabase: TestDatabase;
 let database: Database;

@@ -11,6 +11,7 @@ import { OBSERVABILITY } from '@opentill/observability/rule-files';
 import { abortableDelay } from '@opentill/runtime/abortable-delay';
 import { findFreePort } from '@opentill/test-servers/free-port';
 import { startPrometheus, type PrometheusServer } from '@opentill/test-servers/prometheus';
+import { startFakeSources, type FakeSources } from '@opentill/testkit/rate-sources';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { runOpentill } from '../src/run-opentill.ts';
 import { startGatewayUnderTest, type GatewayUnderTest } from '../src/start-gateway-under-test.ts';
@@ -28,12 +29,18 @@ interface Sample {
 
 const dir = mkdtempSync(join(tmpdir(), 'opentill-prometheus-'));
 const ended = new AbortController();
+let sources: FakeSources;
 let under: GatewayUnderTest;
 let prometheus: PrometheusServer;
 let load: Promise<unknown>;
 
 beforeAll(async () => {
-  under = await startGatewayUnderTest();
+  sources = await startFakeSources();
+  under = await startGatewayUnderTest({
+    extraEnvironment: {
+      rates: { MANUAL_RATES: '', PRICE_CURRENCIES: 'EUR', RATE_SOURCES_URL: sources.url },
+    },
+  });
   const configFile = join(dir, 'prometheus.yml');
   writeFileSync(configFile, configurationFor(under));
   prometheus = await startPrometheus({ dir, configFile, port: await findFreePort() });
@@ -45,6 +52,7 @@ afterAll(async () => {
   await load;
   await prometheus?.stop();
   await under?.stop();
+  await sources?.stop();
   rmSync(dir, { recursive: true, force: true });
 }, TEST_LIMIT_MS);
 
@@ -216,7 +224,10 @@ it(
       () => undefined,
     );
     expect(await query(wrong)).toEqual([]);
-    expect(await query('count(up == 1)')).toMatchObject([{ value: [expect.any(Number), '8'] }]);
+    const running = await query('count(up == 1)');
+    expect(running.map(({ value }) => Number(value[1]))).toEqual([
+      SERVICE_NAMES.filter((name) => name !== 'demo-shop').length,
+    ]);
   },
   TEST_LIMIT_MS,
 );

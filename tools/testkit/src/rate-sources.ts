@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import { listenLocally } from '@opentill/testkit/local-http-server';
+import { listenLocally } from './local-http-server.ts';
 import { inverse, ONE, parseRatio, toDecimal } from '@opentill/domain/ratio';
 
 /** A price; or DOWN, REDIRECTS or ENDLESS, which the source does instead of giving one. */
@@ -37,7 +37,7 @@ const PAIRS: Readonly<Record<string, string>> = {
   tUDCUSD: 'USDC/USD',
 };
 
-/** Answers in the formats of test/fixtures, with bid and ask equal to the price. */
+/** Answers in the formats of services/rates/test/fixtures, with bid and ask equal to the price. */
 export async function startFakeSources(): Promise<FakeSources> {
   const fake = {
     prices: new Map<string, FakePrice>(),
