@@ -29,6 +29,7 @@ const SERVICES = [
   'scanner-tron',
   'scanner-sui',
   'payout-signer',
+  'rates',
   'api',
   'ops',
 ] as const;
@@ -48,16 +49,23 @@ const FIRST_TO_UPGRADE = `${SCHEMA}/0001-baseline`;
 const git = (...args: string[]) =>
   execFileSync('git', ['-C', CHECKOUT, ...args], { encoding: 'utf8', stdio: 'pipe' }).trim();
 
-/** Returns the last commit without the newest migration, or the first from which an upgrade exists. */
+/**
+ * Returns the last commit without the newest migration whose other migrations are those of today, or the first from
+ * which an upgrade exists. Migrations may change until they land, and then the upgrade is refused.
+ */
 function findCommitBefore(): string {
   try {
     const firstWith = (path: string) =>
       git('log', '--diff-filter=A', '--format=%H', '--reverse', '--', path).split('\n')[0] ?? '';
-    const added = firstWith(`${SCHEMA}/${MIGRATIONS.at(-1)?.name}*`);
-    const commit = git('rev-parse', '--verify', added === '' ? 'HEAD' : `${added}^`); // '' if the migration is not committed
-    return git('ls-tree', '--name-only', commit, FIRST_TO_UPGRADE) === ''
-      ? firstWith(FIRST_TO_UPGRADE)
-      : commit;
+    const isUnchangedSince = (commit: string) =>
+      git('diff', '--name-only', '--diff-filter=MDR', commit, '--', SCHEMA) === '';
+    for (const { name } of MIGRATIONS.toReversed()) {
+      const added = firstWith(`${SCHEMA}/${name}*`); // '' if the migration is not committed
+      const commit = git('rev-parse', '--verify', added === '' ? 'HEAD' : `${added}^`);
+      if (git('ls-tree', '--name-only', commit, FIRST_TO_UPGRADE) === '') break;
+      if (isUnchangedSince(commit)) return commit;
+    }
+    return firstWith(FIRST_TO_UPGRADE);
   } catch (cause) {
     throw new Error(
       'This test upgrades from an earlier commit, so it needs a checkout with its git history.',
