@@ -1,13 +1,17 @@
 /** Generous, for busy machines. A condition that never becomes true costs a failing test this much time. */
 const TIMEOUT_MS = 240_000;
 
+/** Conditions often ask a process or a database, so they are asked less often when the wait is long. */
+const [PAUSE_MS, LONG_PAUSE_MS, LONG_AFTER_MS] = [10, 50, 1_000];
+
 /** Counts an error of `condition` as false. Rejects after `timeoutMs` with `what` and the last error. */
 export async function waitUntil(
   what: string,
   condition: () => boolean | Promise<boolean>,
   timeoutMs = TIMEOUT_MS,
 ): Promise<void> {
-  const deadline = Date.now() + timeoutMs;
+  const startedAt = Date.now();
+  const deadline = startedAt + timeoutMs;
   let cause: unknown;
   while (Date.now() < deadline) {
     try {
@@ -15,7 +19,8 @@ export async function waitUntil(
     } catch (error) {
       cause = error;
     }
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    const pause = Date.now() - startedAt < LONG_AFTER_MS ? PAUSE_MS : LONG_PAUSE_MS;
+    await new Promise((resolve) => setTimeout(resolve, pause));
   }
   throw new Error(`timed out after ${timeoutMs} ms: ${what}`, { cause });
 }
