@@ -43,6 +43,8 @@ let now: ComposeUnderTest;
 let gateway: GatewayInContainers;
 
 const SCHEMA = 'libs/db/schema';
+/** The commit to upgrade from, if it is not the one that findCommitBefore() finds, such as a release. */
+const FROM = process.env['OPENTILL_TEST_UPGRADE_FROM'];
 /** The first schema from which an upgrade exists. */
 const FIRST_TO_UPGRADE = `${SCHEMA}/0001-baseline`;
 
@@ -87,7 +89,7 @@ function extract(commit: string, directory: string): void {
 }
 
 beforeAll(async () => {
-  const commit = findCommitBefore();
+  const commit = FROM ?? findCommitBefore();
   migrationsBefore = migrationsAt(commit);
   before = mkdtempSync(join(tmpdir(), 'opentill-before-'));
   extract(commit, before);
