@@ -167,6 +167,23 @@ describe('stock', () => {
   });
 });
 
+test('names one coin, or has a price and a choice', async () => {
+  const insert = (columns: string, values: string) =>
+    sql`insert into payment_link (merchant_id, link_id, link_code, amount, ${sql.raw(columns)})
+      values (${merchantId}, ${randomUUID()}, ${randomBytes(16).toString('base64url')}, '25', ${sql.raw(values)})`.execute(
+      api.kysely,
+    );
+  await insert('currency', "'EUR'");
+  await insert('currency, accept', `'EUR', '[{"chain": "TRON", "symbol": "USDT"}]'`);
+  for (const [columns, values] of [
+    ['chain', "'TRON'"],
+    ['accept', "'[]'"],
+    ['currency, accept', "'EUR', '{}'"],
+    ['chain, symbol, currency, accept', "'TRON', 'USDT', 'EUR', '[]'"],
+  ] as const)
+    await expect(insert(columns, values)).rejects.toMatchObject({ code: 'DATABASE_CONSTRAINT' });
+});
+
 describe('a link that has ended', () => {
   test('opens no order, but finds one that it opened', async () => {
     const linkId = await aLink();

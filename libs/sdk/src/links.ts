@@ -1,17 +1,25 @@
-import type { Chain } from './orders.ts';
+import type { Chain, Coin } from './orders.ts';
 
 /** Decimal strings, never floats. Amounts are in units of the token, prices in units of the currency (ISO 4217). */
 export type LinkValue =
-  | { readonly amount: string }
-  | { readonly price: string; readonly currency: string }
-  | { readonly minAmount: string; readonly maxAmount: string }
-  | { readonly minPrice: string; readonly maxPrice: string; readonly currency: string };
+  | (Coin & ({ readonly amount: string } | { readonly minAmount: string; readonly maxAmount: string }))
+  | (LinkCoins & { readonly currency: string } & (
+        { readonly price: string } | { readonly minPrice: string; readonly maxPrice: string }
+      ));
+
+/** One coin, or a choice of the customer. */
+export type LinkCoins =
+  | Coin
+  | {
+      readonly chain?: undefined;
+      readonly symbol?: undefined;
+      /** 1 to 50 coins. @default all that are enabled and have a rate */
+      readonly accept?: readonly Coin[];
+    };
 
 interface SharedFields {
   /** Your own unique id: 1 to 64 letters, digits and `_ - . : ~ @`. Its orders and callbacks contain it. */
   readonly linkId: string;
-  readonly symbol: string;
-  readonly chain: Chain;
   /** The uid of its orders. */
   readonly uid?: string | number;
   /** Shown on the page of the link and at checkout; at most 120 characters. */
@@ -41,8 +49,11 @@ export interface PaymentLink {
   readonly minPrice?: string;
   readonly maxPrice?: string;
   readonly currency?: string;
-  readonly symbol: string;
-  readonly chain: Chain;
+  /** Null, like the chain: the customer chooses the coin. */
+  readonly symbol: string | null;
+  readonly chain: Chain | null;
+  /** What the customer may choose from. Null without a symbol: all enabled coins. */
+  readonly accept: readonly Coin[] | null;
   readonly uid: string | null;
   readonly description: string | null;
   readonly returnUrl: string | null;

@@ -1,17 +1,17 @@
 import { LINK_STOCK_MAX, LINKS_LISTED_MAX } from '@opentill/contracts/http/link-schemas';
 import { asSafeInteger, type JsonObject } from '@opentill/contracts/signing/json-value';
-import type { Chain } from '@opentill/domain/chains';
 import { formatAmount, parseAmount } from '@opentill/domain/money';
 import { formatPrice } from '@opentill/domain/price';
 import { isBlank } from './explain/describe-value.ts';
 import { explainName } from './explain/explain-fields.ts';
 import {
   readAmount,
-  readCoin,
+  readCoins,
   readName,
   readPrice,
   readShownFields,
   readUidField,
+  type AcceptedCoins,
   type FieldRules,
 } from './order-fields.ts';
 import type { Problem } from './problem.ts';
@@ -26,11 +26,8 @@ export interface LinkBounds {
 }
 
 /** Validated fields of a new link. Each field is checked by itself. */
-export interface LinkFields extends LinkBounds {
+export interface LinkFields extends LinkBounds, AcceptedCoins {
   readonly linkId: string;
-  /** As sent. */
-  readonly symbol: string;
-  readonly chain: Chain;
   readonly uid: string | null;
   readonly description: string | null;
   readonly returnUrl: URL | null;
@@ -52,9 +49,11 @@ export function readLinkFields(data: JsonObject, rules: FieldRules): LinkFields 
   if ('code' in named) return named;
   const bounds = readBounds(data);
   if ('code' in bounds) return bounds;
-  if (!isBlank(data.get('accept'))) return invalid('accept: a link has one coin; give chain and symbol');
-  const coin = readCoin(data, rules);
-  if ('code' in coin) return coin;
+  const isPriced = bounds.currency !== null;
+  if (!isBlank(data.get('accept')) && (!isPriced || data.has('symbol') || data.has('chain')))
+    return invalid('accept: belongs to a price without symbol and chain');
+  const coins = readCoins(data, rules, isPriced);
+  if ('code' in coins) return coins;
   const user = readUidField(data, rules.version);
   if ('code' in user) return user;
   const shown = readShownFields(data, rules.allowHttpReturnUrl);
@@ -66,7 +65,7 @@ export function readLinkFields(data: JsonObject, rules: FieldRules): LinkFields 
   return {
     ...named,
     ...bounds,
-    ...coin,
+    ...coins,
     ...user,
     ...shown,
     stock,

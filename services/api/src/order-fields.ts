@@ -51,11 +51,17 @@ export interface OrderFields {
   readonly orderId: string | null;
 }
 
-export interface CollectionFields extends OrderFields {
-  /** Null for a collection with an amount. */
-  readonly price: Price | null;
+/** The coins of a collection or a payment link. */
+export interface AcceptedCoins {
+  /** Null: the customer may choose. */
+  readonly coin: CoinName | null;
   /** Coins that the customer may choose; null: all with a rate, or `coin` says which. */
   readonly accept: readonly CoinName[] | null;
+}
+
+export interface CollectionFields extends OrderFields, AcceptedCoins {
+  /** Null for a collection with an amount. */
+  readonly price: Price | null;
   readonly returnUrl: URL | null;
   readonly description: string | null;
   readonly expiresInSeconds: number | null;
@@ -101,15 +107,12 @@ export function readCollectionFields(data: JsonObject, rules: FieldRules): Colle
   const detail = 'receiveAddress: belongs to createPayout; createCollection takes none';
   const value = readValue(data);
   if ('code' in value) return value;
-  const hasOptions = value.price !== null && !data.has('symbol') && !data.has('chain');
-  const coin = hasOptions ? null : readCoin(data, rules);
-  if (coin !== null && 'code' in coin) return coin;
-  const accept = hasOptions ? readAccept(data.get('accept'), rules) : null;
-  if (accept !== null && 'code' in accept) return accept;
+  const coins = readCoins(data, rules, value.price !== null);
+  if ('code' in coins) return coins;
   if (!isBlank(data.get('receiveAddress'))) return { code: 'RECEIVE_ADDRESS_WRONG', detail };
   const names = readNames(data, rules);
   if ('code' in names) return names;
-  return readCheckoutFields(data, { ...names, ...value, coin, accept }, rules.allowHttpReturnUrl);
+  return readCheckoutFields(data, { ...names, ...value, ...coins }, rules.allowHttpReturnUrl);
 }
 
 function readCheckoutFields(
@@ -157,6 +160,16 @@ export function readPayoutFields(data: JsonObject, rules: FieldRules): PayoutFie
   if (receiveAddress === undefined) return { code: 'RECEIVE_ADDRESS_BLANK', detail: explained() };
   const names = readNames(data, rules);
   return 'code' in names ? names : { ...names, coin, amount, receiveAddress };
+}
+
+/** The coin, or those that the customer may choose: only of a price without `symbol` and `chain`. */
+export function readCoins(data: JsonObject, rules: FieldRules, isPriced: boolean): AcceptedCoins | Problem {
+  if (!isPriced || data.has('symbol') || data.has('chain')) {
+    const coin = readCoin(data, rules);
+    return 'code' in coin ? coin : { coin, accept: null };
+  }
+  const accept = readAccept(data.get('accept'), rules);
+  return accept !== null && 'code' in accept ? accept : { coin: null, accept };
 }
 
 /** Reads `symbol` and `chain`. Also of the choice of a coin. */

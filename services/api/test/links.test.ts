@@ -21,6 +21,7 @@ beforeAll(async () => {
   });
   await aChainCursor(admin.kysely, { chain: 'ETH_SEPOLIA' });
   await aRate(admin.kysely, { rate: '0.920500000000' });
+  await aRate(admin.kysely, { symbol: 'USDC', rate: '0.919600000000' });
   api = await startTestApi(testDatabase, { merchant, trustedProxies: ['127.0.0.1'] });
 });
 afterAll(async () => {
@@ -37,6 +38,10 @@ const fields = (overrides: Record<string, unknown> = {}) => ({
   chain: 'ETH_SEPOLIA',
   ...overrides,
 });
+const USDT = { chain: 'ETH_SEPOLIA', symbol: 'USDT' };
+const USDC = { chain: 'ETH_SEPOLIA', symbol: 'USDC' };
+/** The customer chooses the coin of a price. */
+const OPEN_COIN = { amount: undefined, symbol: undefined, chain: undefined, price: '49.90', currency: 'EUR' };
 const create = (data: object) => api.post('/v1/link/create', data);
 const read = (linkId: string) => api.post('/v1/link/read', { linkId });
 
@@ -166,7 +171,13 @@ describe('operations', () => {
       /^maxPrice/,
     ],
     [{ symbol: 'XYZ' }, 'Unsupported symbol or chain', undefined],
-    [{ accept: [{ chain: 'ETH_SEPOLIA', symbol: 'USDT' }] }, 'The link is invalid.', /^accept: /],
+    [{ accept: [USDT] }, 'The link is invalid.', /^accept: belongs to a price without symbol/],
+    [{ ...OPEN_COIN, accept: [USDT], symbol: 'USDT' }, 'The link is invalid.', /^accept: /],
+    [{ ...OPEN_COIN, amount: '5' }, 'The link is invalid.', /^amount, price: /],
+    [{ symbol: undefined, chain: undefined }, 'The symbol cannot be left blank.', undefined],
+    [{ ...OPEN_COIN, accept: [] }, 'The accept is invalid.', /^accept: /],
+    [{ ...OPEN_COIN, accept: [{ ...USDT, symbol: 'XYZ' }] }, 'Unsupported symbol or chain', undefined],
+    [{ ...OPEN_COIN, accept: [{ chain: 'ETH', symbol: 'USDT' }] }, 'Unsupported symbol or chain', undefined],
     [{ stock: 0 }, 'The link is invalid.', /^stock: /],
     [{ stock: '3' }, 'The link is invalid.', /^stock: /],
     [{ expiresAt: 1 }, 'The link is invalid.', /^expiresAt: is in the past/],
@@ -372,6 +383,62 @@ describe('the page', () => {
       admin.kysely,
     );
     expect(orderIdOf(await send(url, form))).toBe(orderIdOf(first));
+  });
+
+  test('opens orders whose customers choose the coin', async () => {
+    const asked = fields({ ...OPEN_COIN, accept: [{ ...USDC, symbol: 'usdc' }, USDT], stock: 1 });
+    const { data: link } = await create(asked);
+    expect(link).toMatchObject({ symbol: null, chain: null, accept: [USDC, USDT], price: '49.90' });
+    expect((await create({ ...asked, accept: [USDT, USDC] })).data).toEqual(link);
+    expect(await create({ ...asked, accept: [USDT] })).toMatchObject({
+      code: 409,
+      detail: 'linkId: exists with another accept',
+    });
+    expect((await visit(link.url)).text).toMatch(/USDC · [^]*USDT · /);
+
+    const opened = await pay(link.url);
+    const [order] = await ordersOf(link.linkId);
+    expect(order).toMatchObject({ choices: 0, address: null, price: '49.90' });
+    const { search } = new URL(opened.headers.get('location')!);
+    expect((await api.request('GET', `/checkout${search}`)).text).toContain('Choose how to pay');
+    expect((await read(link.linkId)).data).toMatchObject({ state: 'SOLD_OUT', reserved: 1 });
+    const chosen = await api.request('POST', `/v1/order/choose${search}`, {
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(USDT),
+    });
+    expect(chosen.data).toMatchObject({ symbol: 'USDT', amount: '54.21', address: /^0x/ });
+    const { data: state } = await api.signedGet('status', order!.order_id);
+    expect(state.linkId).toBe(link.linkId);
+  });
+
+  test('offers all coins without accept, and asks for an open price', async () => {
+    const asked = fields({ ...OPEN_COIN, price: undefined, minPrice: '5', maxPrice: '500' });
+    const { linkId, url, accept } = (await create(asked)).data;
+    expect(accept).toBeNull();
+    expect((await pay(url, { amount: '4' })).status).toBe(422);
+    const orderId = orderIdOf(await pay(url, { amount: '92.05' }))!;
+    const [order] = await ordersOf(linkId);
+    expect(order).toMatchObject({ order_id: orderId, choices: 0, price: '92.05', amount: 100_000_000n });
+    const options = await admin.kysely
+      .selectFrom('order_option')
+      .select(['chain', 'symbol'])
+      .where('order_pk', '=', order!.order_pk)
+      .execute();
+    expect(options).toEqual([USDT, USDC]);
+  });
+
+  test('leaves out a coin that the networks file no longer contains', async () => {
+    const { linkId, url } = (await create(fields({ ...OPEN_COIN, accept: [USDT, USDC] }))).data;
+    const keep = async (coins: object[]) =>
+      sql`update payment_link set accept = ${JSON.stringify(coins)} where link_id = ${linkId}`.execute(
+        admin.kysely,
+      );
+    await keep([{ chain: 'ETH_SEPOLIA', symbol: 'GONE' }, USDT]);
+    expect((await pay(url)).status).toBe(303);
+    expect(await ordersOf(linkId)).toMatchObject([{ symbol: 'USDT', choices: null }]);
+    await keep([{ chain: 'ETH_SEPOLIA', symbol: 'GONE' }]);
+    expect((await visit(url)).status).toBe(200);
+    expect((await pay(url)).status).toBe(503);
   });
 
   test('keeps the language on the way to the payment', async () => {

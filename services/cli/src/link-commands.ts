@@ -12,8 +12,12 @@ export function addLink(program: Command, add: AddCommand): void {
   const link = program.command('link').description('payment links, which may be paid many times');
   const created = [
     ...MERCHANT,
-    needed('--symbol <symbol>'),
-    needed('--chain <chain>'),
+    option('--symbol <symbol>', 'the only coin, with --chain; without it the payer of a price chooses'),
+    option('--chain <chain>'),
+    option(
+      '--accept <coins>',
+      'the payer chooses from these: TRON:USDT,BASE:USDC; or from all that are enabled',
+    ),
     option('--amount <amount>', 'fixed, in units of the token; or --min and --max'),
     option('--min <amount>', 'the payer enters an amount from this'),
     option('--max <amount>', 'to this'),

@@ -68,6 +68,12 @@ test('opentill link creates, lists, shows and closes links', async () => {
     ['gift', 'OPEN', '5.00 to 500.00 USDT', '0 sold, 0 reserved'],
     ['coffee', 'OPEN', '3.50 EUR', '0 sold, 0 reserved of 5'],
   ]);
+  const chosen = ['--amount', '9.90', '--currency', 'EUR', '--accept', 'ETH_SEPOLIA:usdt, ETH_SEPOLIA:USDC'];
+  expect((await link('create', 'club', ...chosen)).out).toMatch(
+    /value +9\.90 EUR\ncoin +USDT on ETH_SEPOLIA, USDC on ETH_SEPOLIA/,
+  );
+  const any = await link('create', 'any', '--min', '1', '--max', '9', '--currency', 'EUR');
+  expect(any.out).toMatch(/coin +any that is enabled/);
   expect((await link('close', 'gift')).out).toMatch(/state +CLOSED/);
   expect((await link('show', 'gift')).out).toMatch(/closed +20\d\d-/);
 });
@@ -76,6 +82,10 @@ test.each([
   [['create', 'x', ...COIN], /Give --amount, or --min and --max/],
   [['create', 'x', ...COIN, '--amount', '1', '--min', '1'], /Give --amount, or --min and --max/],
   [['create', 'x', ...COIN, '--amount', '1', '--stock', 'many'], /--stock must be/],
+  [['create', 'x', '--amount', '1'], /Give --symbol and --chain\. Only a price/],
+  [['create', 'x', '--amount', '1', '--chain', 'ETH_SEPOLIA'], /Give --symbol and --chain, or neither/],
+  [['create', 'x', ...COIN, '--amount', '1', '--accept', 'TRON:USDT'], /Give --accept, or --symbol/],
+  [['create', 'x', '--amount', '1', '--currency', 'EUR', '--accept', 'USDT'], /'USDT' is not a coin/],
   [['create', 'x y', ...COIN, '--amount', '1'], /The linkId is invalid\. \(linkId: 'x y' contains/],
   [['show', 'none'], /Link not found/],
 ])('opentill link %j names the mistake', async (args, message) => {

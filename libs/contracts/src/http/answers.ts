@@ -177,8 +177,11 @@ export interface LinkAnswer extends LinkValue {
   /** The page of the link. */
   readonly url: string;
   readonly state: LinkState;
-  readonly symbol: string;
-  readonly chain: Chain;
+  /** Null, like the chain: the customer chooses the coin. */
+  readonly symbol: string | null;
+  readonly chain: Chain | null;
+  /** What the customer may choose from; null without a symbol: all enabled coins. */
+  readonly accept: readonly { readonly chain: Chain; readonly symbol: string }[] | null;
   readonly uid: string | null;
   readonly description: string | null;
   readonly returnUrl: string | null;

@@ -1,4 +1,4 @@
-import { requestAmount, requestSymbol, requestUid } from './request-schemas.ts';
+import { acceptedCoins, requestAmount, requestSymbol, requestUid } from './request-schemas.ts';
 import { chain, NAME_PATTERN, orNull, text, uid, unixSeconds, type JsonSchema } from './schema-words.ts';
 
 /** Largest stock. More paid or open orders of a link are not counted. */
@@ -38,12 +38,12 @@ const description: JsonSchema = {
 export const createLinkData: JsonSchema = {
   type: 'object',
   description:
-    'The value is one of: `amount`; `price` and `currency`; `minAmount` and `maxAmount`; `minPrice`, `maxPrice` and `currency`.',
-  required: ['linkId', 'symbol', 'chain'],
+    'The value is one of: `amount`; `price` and `currency`; `minAmount` and `maxAmount`; `minPrice`, `maxPrice` and `currency`. Only a price may leave the coin to the customer.',
+  required: ['linkId'],
   anyOf: [
-    { required: ['amount'] },
+    { required: ['amount', 'symbol', 'chain'] },
     { required: ['price', 'currency'] },
-    { required: ['minAmount', 'maxAmount'] },
+    { required: ['minAmount', 'maxAmount', 'symbol', 'chain'] },
     { required: ['minPrice', 'maxPrice', 'currency'] },
   ],
   properties: {
@@ -57,6 +57,11 @@ export const createLinkData: JsonSchema = {
     currency: { type: ['string', 'null'], description: 'Of the prices: a code of ISO 4217.', examples: [] },
     symbol: requestSymbol,
     chain,
+    accept: {
+      ...acceptedCoins,
+      description:
+        'With a price and without `symbol` and `chain`: the coins that the customer may choose. Default: all that are enabled and have a rate when the order is opened.',
+    },
     uid: requestUid,
     description,
     returnUrl,
@@ -129,8 +134,13 @@ const linkMembers = {
     description:
       'Only an OPEN link opens orders. SOLD_OUT: paid and open orders take up the stock; it returns to OPEN when one of them expires.',
   },
-  symbol: text('Token symbol.'),
-  chain,
+  symbol: orNull(text('Token symbol. Null, like the chain: the customer chooses the coin.')),
+  chain: orNull(chain),
+  accept: {
+    ...acceptedCoins,
+    description: 'Coins that the customer may choose. Null without a symbol: all that are enabled.',
+    examples: [null],
+  },
   uid,
   description: orNull(text('Shown on the page of the link and at checkout.')),
   returnUrl,

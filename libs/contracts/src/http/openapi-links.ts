@@ -40,6 +40,7 @@ export const LINK_PATHS = {
       'CURRENCY_INVALID',
       'SYMBOL_BLANK',
       'CHAIN_BLANK',
+      'ACCEPT_INVALID',
       'SYMBOL_UNSUPPORTED',
       'UID_BLANK',
       'UID_ZERO',

@@ -23,6 +23,18 @@ export const requestSymbol: JsonSchema = {
   examples: ['USDT'],
 };
 
+export const acceptedCoins: JsonSchema = {
+  type: ['array', 'null'],
+  minItems: 1,
+  maxItems: 50,
+  items: {
+    type: 'object',
+    required: ['chain', 'symbol'],
+    properties: { chain, symbol: requestSymbol },
+  },
+  examples: [],
+};
+
 export const createCollectionData: JsonSchema = {
   type: 'object',
   description:
@@ -51,17 +63,9 @@ export const createCollectionData: JsonSchema = {
     symbol: requestSymbol,
     chain,
     accept: {
-      type: ['array', 'null'],
-      minItems: 1,
-      maxItems: 50,
+      ...acceptedCoins,
       description:
         'With a price and without `symbol` and `chain`: the coins that the customer may choose. Default: all that are enabled and have a rate. Otherwise ignored.',
-      items: {
-        type: 'object',
-        required: ['chain', 'symbol'],
-        properties: { chain, symbol: requestSymbol },
-      },
-      examples: [],
     },
     orderId: requestOrderId,
     uid: requestUid,

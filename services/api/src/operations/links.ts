@@ -6,12 +6,14 @@ import type { Asset } from '../asset-book.ts';
 import { explainOrigin } from '../explain/explain-order.ts';
 import type { LinkBounds, LinkFields, LinkPage } from '../link-fields.ts';
 import type { Merchant } from '../merchant-book.ts';
+import { isSameCoin, type AcceptedCoins, type CoinName } from '../order-fields.ts';
 import type { Problem } from '../problem.ts';
 import type { SpentNonce } from '../store/create-orders.ts';
 import type { LinkRow, NewLink } from '../store/links.ts';
 import { rejectAndSpendNonce } from './create-once.ts';
 import { toLinkAnswer } from './link-answer.ts';
 import type { OrderDeps } from './order-deps.ts';
+import { acceptedAssets } from './price-options.ts';
 import { rangeProblem, tooManyDecimals, unsupported } from './reject-fields.ts';
 
 export type LinkDeps = Pick<OrderDeps, 'store' | 'assets' | 'checkoutBaseUrl' | 'clock'>;
@@ -30,19 +32,19 @@ const CODE_BYTES = 16;
 export async function createLink(deps: LinkDeps, request: LinkRequest<LinkFields>): Promise<Answer> {
   const { merchant, nonce, fields } = request;
   const { merchantId } = merchant;
-  const asset = usableAsset(deps, merchant, fields);
-  if ('code' in asset) {
+  const coins = usableCoins(deps, merchant, fields);
+  if ('code' in coins) {
     const existing = await deps.store.findLink(merchantId, fields.linkId);
-    if (existing === undefined) return rejectAndSpendNonce(deps, nonce, asset);
+    if (existing === undefined) return rejectAndSpendNonce(deps, nonce, coins);
     return (await deps.store.spendNonce(nonce))
       ? answerExisting(deps, existing, fields)
       : refusal('NONCE_USED');
   }
   const link: NewLink = {
     ...fields,
+    ...coins,
     merchantId,
     code: randomBytes(CODE_BYTES).toString('base64url'),
-    symbol: asset.symbol,
     returnUrl: fields.returnUrl?.href ?? null,
   };
   const { spent } = await deps.store.createLink(link, nonce);
@@ -81,22 +83,36 @@ export async function closeLink(
   return link === undefined ? refusal('LINK_NOT_FOUND') : success(toLinkAnswer(link, deps.checkoutBaseUrl));
 }
 
-/** The asset of the link, or a reason that may change: settings, limits of tokens, the time. */
-function usableAsset(
+/** The coins in the operator's spelling, or a reason that may change: settings, limits of tokens, the time. */
+function usableCoins(
   deps: Pick<LinkDeps, 'assets' | 'clock'>,
   merchant: Merchant,
   fields: LinkFields,
-): Asset | Problem {
-  const asset = deps.assets.find(fields.chain, fields.symbol);
-  if (asset === undefined) return unsupported(deps, fields);
-  const problem = whyNotIn(asset, fields);
-  if (problem !== undefined) return problem;
+): AcceptedCoins | Problem {
+  const coins = spelledCoins(deps, fields);
+  if ('code' in coins) return coins;
   const { returnUrl, expiresAt } = fields;
   if (returnUrl !== null && !merchant.returnOrigins.includes(returnUrl.origin))
     return { code: 'RETURN_URL_INVALID', detail: explainOrigin(returnUrl, merchant.returnOrigins) };
   return expiresAt !== null && expiresAt <= deps.clock.now()
     ? { code: 'LINK_INVALID', detail: 'expiresAt: is in the past; write Unix seconds' }
-    : asset;
+    : coins;
+}
+
+function spelledCoins(deps: Pick<LinkDeps, 'assets'>, fields: LinkFields): AcceptedCoins | Problem {
+  const { coin, accept } = fields;
+  if (coin !== null) {
+    const asset = deps.assets.find(coin.chain, coin.symbol);
+    if (asset === undefined) return unsupported(deps, coin);
+    return whyNotIn(asset, fields) ?? { coin: { chain: coin.chain, symbol: asset.symbol }, accept };
+  }
+  const { assets, disabled, unknown } = acceptedAssets(deps, accept);
+  const problem = unknown ?? (assets.length === 0 ? disabled : undefined);
+  const spelled = ({ chain, symbol }: CoinName) => ({
+    chain,
+    symbol: deps.assets.find(chain, symbol)?.symbol ?? symbol,
+  });
+  return problem ?? { coin, accept: accept?.map(spelled) ?? null };
 }
 
 /** A price becomes an amount only when an order is opened. */
@@ -126,8 +142,9 @@ function differences(existing: LinkRow, fields: LinkFields): readonly string[] {
     amount: existing.amount === fields.amount,
     minimum: existing.minAmount === fields.minAmount,
     maximum: existing.maxAmount === fields.maxAmount,
-    symbol: existing.symbol.toUpperCase() === fields.symbol.toUpperCase(),
-    chain: existing.chain === fields.chain,
+    symbol: existing.coin?.symbol.toUpperCase() === fields.coin?.symbol.toUpperCase(),
+    chain: existing.coin?.chain === fields.coin?.chain,
+    accept: isSameList(existing.accept, fields.accept),
     uid: existing.uid === fields.uid,
     description: existing.description === fields.description,
     returnUrl: existing.returnUrl === (fields.returnUrl?.href ?? null),
@@ -135,4 +152,12 @@ function differences(existing: LinkRow, fields: LinkFields): readonly string[] {
     expiresAt: existing.expiresAt?.getTime() === fields.expiresAt?.getTime(),
   };
   return Object.entries(isEqual).flatMap(([name, equal]) => (equal ? [] : [name]));
+}
+
+/** Order and repetition do not matter. */
+function isSameList(one: AcceptedCoins['accept'], other: AcceptedCoins['accept']): boolean {
+  if (one === null || other === null) return one === other;
+  const isWithin = (some: readonly CoinName[], all: readonly CoinName[]) =>
+    some.every((coin) => all.some((each) => isSameCoin(coin, each)));
+  return isWithin(one, other) && isWithin(other, one);
 }

@@ -107,7 +107,7 @@ export async function openLinkOrder(
 
 /** As of createCollection. Undefined: the amount does not fit the currency or the coin. */
 function fieldsOf(merchant: Merchant, link: LinkRow, order: LinkOrder): CollectionFields | undefined {
-  const { currency, symbol, chain, uid, description } = link;
+  const { currency, coin, accept, uid, description } = link;
   const value = order.amount ?? link.amount ?? '';
   const price = isCurrency(currency) ? parsePrice(value, currency) : undefined;
   if (price?.ok === false || !parseAmount(value, 30).ok) return undefined;
@@ -115,8 +115,8 @@ function fieldsOf(merchant: Merchant, link: LinkRow, order: LinkOrder): Collecti
   return {
     amount: price === undefined ? value : null,
     price: price?.price ?? null,
-    coin: { chain, symbol },
-    accept: null,
+    coin,
+    accept,
     uid,
     orderId: order.orderId,
     // The list of the merchant may have changed since the link was created.

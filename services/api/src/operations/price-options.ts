@@ -1,10 +1,10 @@
 import type { BaseUnits } from '@opentill/domain/money';
 import { amountForPrice, type Price } from '@opentill/domain/price';
 import { parseRatio } from '@opentill/domain/ratio';
-import type { Asset } from '../asset-book.ts';
+import type { Asset, AssetBook } from '../asset-book.ts';
 import { explainRate } from '../explain/explain-order.ts';
 import type { Merchant } from '../merchant-book.ts';
-import { OPTIONS_MAX, type CollectionFields } from '../order-fields.ts';
+import { OPTIONS_MAX, type CoinName, type CollectionFields } from '../order-fields.ts';
 import type { Problem } from '../problem.ts';
 import type { RateAnswer } from '../store/read-rate.ts';
 import type { OrderRequest } from './create-once.ts';
@@ -47,28 +47,48 @@ export function priceIn({
   return rangeProblem(amount, asset) ?? { asset, amount, quoted };
 }
 
-/**
- * The coins that the customer may choose, at most OPTIONS_MAX, in the order of `accept`, or of the networks file. Leaves out
- * those of disabled chains, without a valid rate, out of the token's limits, and of chains that are not ready. If none is
- * left, the problem of one of them.
- */
-export async function pricedOptions(
-  deps: Pick<OrderDeps, 'assets' | 'chains' | 'store'>,
-  { merchant, fields: { accept, price } }: OrderRequest<CollectionFields>,
-): Promise<readonly PricedOption[] | Problem> {
-  if (price === null) throw new RangeError('options need a price');
+/** Assets of coins on enabled chains, and a problem of one of the others. */
+export interface AcceptedAssets {
+  readonly assets: readonly Asset[];
+  readonly disabled: Problem | undefined;
+  /** The networks file does not contain it. */
+  readonly unknown: Problem | undefined;
+}
+
+/** In the order of `accept`, each once. By default all, in the order of the networks file. */
+export function acceptedAssets(
+  deps: { readonly assets: AssetBook },
+  accept: readonly CoinName[] | null,
+): AcceptedAssets {
   const assets = new Set<Asset>();
-  const disabled: Problem[] = [];
+  let disabled: Problem | undefined;
+  let unknown: Problem | undefined;
   for (const coin of accept ?? deps.assets.all) {
     const asset = deps.assets.find(coin.chain, coin.symbol);
     if (asset !== undefined) assets.add(asset);
-    else if (deps.assets.tokenOf(coin.chain, coin.symbol) === undefined) return unsupported(deps, coin);
-    else disabled.push(unsupported(deps, coin));
+    else if (deps.assets.tokenOf(coin.chain, coin.symbol) === undefined) unknown ??= unsupported(deps, coin);
+    else disabled ??= unsupported(deps, coin);
   }
-  const symbols = [...new Set([...assets].map(({ symbol }) => symbol))];
+  return { assets: [...assets], disabled, unknown };
+}
+
+/**
+ * The coins that the customer may choose, at most OPTIONS_MAX, in the order of `accept`, or of the networks file. Leaves out
+ * those of disabled chains, without a valid rate, out of the token's limits, and of chains that are not ready. If none is
+ * left, the problem of one of them. A payment link outlives the tokens of the networks file, so only its request may not
+ * name others.
+ */
+export async function pricedOptions(
+  deps: Pick<OrderDeps, 'assets' | 'chains' | 'store'>,
+  { merchant, fields: { accept, price }, linkId }: OrderRequest<CollectionFields>,
+): Promise<readonly PricedOption[] | Problem> {
+  if (price === null) throw new RangeError('options need a price');
+  const { assets, disabled, unknown } = acceptedAssets(deps, accept);
+  if (unknown !== undefined && linkId === undefined) return unknown;
+  const symbols = [...new Set(assets.map(({ symbol }) => symbol))];
   const rates = await deps.store.findRates(symbols, price.currency);
   const found = await Promise.all(
-    [...assets].map(async (asset): Promise<PricedOption | Problem> => {
+    assets.map(async (asset): Promise<PricedOption | Problem> => {
       const priced = priceIn({ price, merchant, asset, rates });
       if ('code' in priced) return priced;
       return (await deps.chains.isReady(asset.chain)) ? priced : { code: 'CHAIN_NOT_READY' };
@@ -76,6 +96,6 @@ export async function pricedOptions(
   );
   const options = found.flatMap((one) => ('code' in one ? [] : [one]));
   if (options.length > 0) return options.slice(0, OPTIONS_MAX);
-  const problem = [...found, ...disabled].find((one) => 'code' in one);
+  const problem = found.find((one) => 'code' in one) ?? disabled ?? unknown;
   return problem ?? { code: 'CHAIN_NOT_READY' };
 }

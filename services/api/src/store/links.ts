@@ -1,18 +1,16 @@
 import { sql } from 'kysely';
 import { LINK_STOCK_MAX } from '@opentill/contracts/http/link-schemas';
 import type { Db } from '@opentill/db/database';
-import type { Chain } from '@opentill/domain/chains';
 import type { LinkBounds, LinkPage } from '../link-fields.ts';
+import type { AcceptedCoins } from '../order-fields.ts';
 import type { SpentNonce } from './create-orders.ts';
 import { MERCHANT_PROFILE, type MerchantProfileRow } from './read-orders.ts';
 
-export interface NewLink extends LinkBounds {
+/** Symbols are in the operator's spelling. */
+export interface NewLink extends LinkBounds, AcceptedCoins {
   readonly merchantId: string;
   readonly linkId: string;
   readonly code: string;
-  /** In the operator's spelling. */
-  readonly symbol: string;
-  readonly chain: Chain;
   readonly uid: string | null;
   readonly description: string | null;
   readonly returnUrl: string | null;
@@ -40,7 +38,8 @@ const counted = (statuses: string) => sql`(
     limit ${sql.lit(LINK_STOCK_MAX)}) counted)`;
 
 const COLUMNS = sql`
-  l.merchant_id as "merchantId", l.link_id as "linkId", l.link_code as code, l.uid, l.chain, l.symbol, l.currency, l.amount,
+  l.merchant_id as "merchantId", l.link_id as "linkId", l.link_code as code, l.uid, l.currency, l.amount,
+  case when l.chain is not null then jsonb_build_object('chain', l.chain, 'symbol', l.symbol) end as coin, l.accept,
   l.min_amount as "minAmount", l.max_amount as "maxAmount", l.description, l.return_url as "returnUrl", l.stock,
   l.expires_at as "expiresAt", l.closed_at as "closedAt", l.created_at as "createdAt",
   coalesce(l.expires_at <= clock_timestamp(), false) as "isExpired",
@@ -56,13 +55,14 @@ export function linkStore(db: Db) {
       link: NewLink,
       nonce: SpentNonce,
     ): Promise<{ readonly spent: boolean; readonly created: boolean }> {
+      const accept = link.accept === null ? null : JSON.stringify(link.accept);
       const { rows } = await sql<{ spent: boolean; created: boolean }>`
         with ${spendNonce(nonce)}, created as (
-          insert into payment_link (merchant_id, link_id, link_code, uid, chain, symbol, currency, amount, min_amount, max_amount,
-            description, return_url, stock, expires_at)
-          select ${link.merchantId}, ${link.linkId}, ${link.code}, ${link.uid}, ${link.chain}, ${link.symbol}, ${link.currency}, ${link.amount},
-            ${link.minAmount}, ${link.maxAmount}, ${link.description},
-            ${link.returnUrl}, ${link.stock}::integer, ${link.expiresAt}::timestamptz
+          insert into payment_link (merchant_id, link_id, link_code, uid, chain, symbol, accept, currency, amount,
+            min_amount, max_amount, description, return_url, stock, expires_at)
+          select ${link.merchantId}, ${link.linkId}, ${link.code}, ${link.uid}, ${link.coin?.chain ?? null},
+            ${link.coin?.symbol ?? null}, ${accept}::jsonb, ${link.currency}, ${link.amount}, ${link.minAmount}, ${link.maxAmount}, ${link.description}, ${link.returnUrl},
+            ${link.stock}::integer, ${link.expiresAt}::timestamptz
           from spent where ok
           on conflict (merchant_id, link_id) do nothing returning 1
         )

@@ -12,9 +12,7 @@ const LINK: LinkView = {
   amount: '25.00',
   minAmount: null,
   maxAmount: null,
-  symbol: 'USDT',
-  chain: 'TRON',
-  chainName: 'TRON',
+  coins: [{ symbol: 'USDT', chain: 'TRON', chainName: 'TRON' }],
   isTestNetwork: false,
   url: 'https://pay.example/checkout/link/AAAAAAAAAAAAAAAAAAAAAA',
 };
@@ -41,6 +39,14 @@ describe('the page of a payment link', () => {
     expect(html).toContain('USDT · TRON');
     expect(html).toMatch(/role="img" aria-label="Scan to open this page on your phone"/);
     expect(html).not.toContain('name="amount"');
+  });
+
+  test('lists the coins of a price that the customer may choose', () => {
+    const coins = [...LINK.coins, { symbol: 'USDC', chain: 'BASE', chainName: 'Base' } as const];
+    const html = render({ currency: 'EUR', coins });
+    expect(html).toContain('25.00 <span>EUR</span>');
+    expect(html.match(/<dd>.*?<bdi dir="ltr">[^<]+/g)).toHaveLength(2);
+    expect(html).toContain('USDC · Base');
   });
 
   test.each([

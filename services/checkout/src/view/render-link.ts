@@ -6,6 +6,12 @@ import { markup, type Html } from './html.ts';
 import { qrCode } from './qr-code.ts';
 import { renderAmount, renderPriceFigure } from './render-amount.ts';
 
+interface LinkCoin {
+  readonly symbol: string;
+  readonly chain: Chain;
+  readonly chainName: string;
+}
+
 /** A payment link as its page shows it. */
 export interface LinkView {
   readonly merchant: MerchantLinks & {
@@ -20,9 +26,8 @@ export interface LinkView {
   readonly amount: string | null;
   readonly minAmount: string | null;
   readonly maxAmount: string | null;
-  readonly symbol: string;
-  readonly chain: Chain;
-  readonly chainName: string;
+  /** Of several the customer chooses one on the next page. Without a currency there is one. */
+  readonly coins: readonly LinkCoin[];
   readonly isTestNetwork: boolean;
   /** Public address of the page. */
   readonly url: string;
@@ -56,7 +61,7 @@ export function renderLinkMain(
       <form class="enter" method="post">
         <input type="hidden" name="key" value="${form.key}" autocomplete="off" />
         ${link.amount === null && renderField(link, form, say)}
-        <dl class="facts"><div><dt>${say('network')}</dt><dd>${networkGlyph(link)}<bdi dir="ltr">${link.symbol} · ${link.chainName}</bdi></dd></div></dl>
+        <dl class="facts"><div><dt>${say('network')}</dt>${link.coins.map(renderCoin)}</div></dl>
         <button class="button">${say('continueToPay')}</button>
       </form>
     </section>
@@ -65,15 +70,24 @@ export function renderLinkMain(
   </main>`;
 }
 
-function figureOf({ currency, symbol, chain }: LinkView, amount: string, say: Say): Html {
-  return currency === null
-    ? renderAmount(amount, { symbol, chain }, say)
-    : renderPriceFigure(amount, currency, say);
+function renderCoin(coin: LinkCoin): Html {
+  return markup`<dd>${networkGlyph(coin)}<bdi dir="ltr">${coin.symbol} · ${coin.chainName}</bdi></dd>`;
+}
+
+function figureOf(link: LinkView, amount: string, say: Say): Html {
+  const [coin] = link.coins;
+  return link.currency !== null || coin === undefined
+    ? renderPriceFigure(amount, unitOf(link), say)
+    : renderAmount(amount, coin, say);
+}
+
+function unitOf({ currency, coins: [coin] }: LinkView): string {
+  return currency ?? coin?.symbol ?? '';
 }
 
 /** The browser checks the form of the amount, the server also its range. */
 function renderField(link: LinkView, { entered }: LinkForm, say: Say): Html {
-  const unit = link.currency ?? link.symbol;
+  const unit = unitOf(link);
   const range = say('amountBetween', {
     min: say.money(link.minAmount ?? '', unit),
     max: say.money(link.maxAmount ?? '', unit),

@@ -1,6 +1,14 @@
 import { createOpentill, type Opentill } from '@opentill/sdk/client';
-import type { LinkFields, LinkPage, LinkValue, PaymentLink, PaymentLinks } from '@opentill/sdk/links';
+import type {
+  LinkCoins,
+  LinkFields,
+  LinkPage,
+  LinkValue,
+  PaymentLink,
+  PaymentLinks,
+} from '@opentill/sdk/links';
 import { OpentillError } from '@opentill/sdk/opentill-error';
+import type { Coin } from '@opentill/sdk/orders';
 import { readPrivateFile } from '@opentill/wallet/read-private-file';
 import { cliError, notFound, usage, type CliContext } from '../context.ts';
 import { parseDurationSeconds, parseOptionalTime } from '../parse-moment.ts';
@@ -14,8 +22,9 @@ export interface MerchantOptions {
 }
 
 export interface LinkOptions extends MerchantOptions {
-  readonly symbol: string;
-  readonly chain: string;
+  readonly symbol?: string;
+  readonly chain?: string;
+  readonly accept?: string;
   readonly amount?: string;
   readonly min?: string;
   readonly max?: string;
@@ -28,11 +37,9 @@ export interface LinkOptions extends MerchantOptions {
 }
 
 export async function createLink(context: CliContext, linkId: string, options: LinkOptions): Promise<void> {
-  const { symbol, chain, description, returnUrl, stock, expires, uid } = options;
+  const { description, returnUrl, stock, expires, uid } = options;
   const fields: LinkFields = {
     linkId,
-    symbol,
-    chain,
     ...valueOf(options),
     ...(description === undefined ? {} : { description }),
     ...(returnUrl === undefined ? {} : { returnUrl }),
@@ -70,14 +77,38 @@ export async function listLinks(context: CliContext, options: MerchantOptions): 
   } while (before !== undefined);
 }
 
-function valueOf({ amount, min, max, currency }: LinkOptions): LinkValue {
-  if (amount !== undefined && min === undefined && max === undefined)
-    return currency === undefined ? { amount } : { price: amount, currency };
+function valueOf(options: LinkOptions): LinkValue {
+  const { amount, min, max, currency } = options;
+  const coins = coinsOf(options);
+  if (amount !== undefined && min === undefined && max === undefined) {
+    if (currency !== undefined) return { ...coins, price: amount, currency };
+    return { ...onlyCoin(coins), amount };
+  }
   if (amount !== undefined || min === undefined || max === undefined)
     throw usage('Give --amount, or --min and --max.');
   return currency === undefined
-    ? { minAmount: min, maxAmount: max }
-    : { minPrice: min, maxPrice: max, currency };
+    ? { ...onlyCoin(coins), minAmount: min, maxAmount: max }
+    : { ...coins, minPrice: min, maxPrice: max, currency };
+}
+
+function coinsOf({ symbol, chain, accept }: LinkOptions): LinkCoins {
+  if ((symbol === undefined) !== (chain === undefined)) throw usage('Give --symbol and --chain, or neither.');
+  if (symbol === undefined || chain === undefined)
+    return accept === undefined ? {} : { accept: accept.split(',').map(readCoin) };
+  if (accept !== undefined) throw usage('Give --accept, or --symbol and --chain.');
+  return { symbol, chain };
+}
+
+function readCoin(text: string): Coin {
+  const [, chain, symbol] = /^\s*([^\s:]+):([^\s:]+)\s*$/.exec(text) ?? [];
+  if (chain === undefined || symbol === undefined)
+    throw usage(`--accept: '${text}' is not a coin such as TRON:USDT.`);
+  return { chain, symbol };
+}
+
+function onlyCoin(coins: LinkCoins): Coin {
+  if (coins.symbol !== undefined) return coins;
+  throw usage('Give --symbol and --chain. Only a price, with --currency, leaves the coin to the payer.');
 }
 
 /** A time, or a duration from now. @returns Unix seconds */
@@ -102,7 +133,7 @@ function printLink(context: CliContext, link: PaymentLink): void {
     ['page', link.url],
     ['QR code', `${link.url}/qr.svg`],
     ['value', shownValue(link)],
-    ['coin', `${link.symbol} on ${link.chain}`],
+    ['coin', shownCoins(link)],
     ['description', link.description ?? '-'],
     ['sold', soldOf(link)],
     ['expires', time(link.expiresAt)],
@@ -114,7 +145,12 @@ function printLink(context: CliContext, link: PaymentLink): void {
 function shownValue(link: PaymentLink): string {
   const fixed = link.price ?? link.amount;
   const open = `${link.minPrice ?? link.minAmount ?? '?'} to ${link.maxPrice ?? link.maxAmount ?? '?'}`;
-  return `${fixed ?? open} ${link.currency ?? link.symbol}`;
+  return `${fixed ?? open} ${link.currency ?? link.symbol ?? ''}`;
+}
+
+function shownCoins({ symbol, chain, accept }: PaymentLink): string {
+  if (symbol !== null) return `${symbol} on ${chain ?? '?'}`;
+  return accept?.map((coin) => `${coin.symbol} on ${coin.chain}`).join(', ') ?? 'any that is enabled';
 }
 
 function soldOf({ sold, reserved, stock }: PaymentLink): string {
