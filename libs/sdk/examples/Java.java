@@ -1,4 +1,5 @@
 import java.net.URI;
+import java.net.URLEncoder;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
@@ -20,6 +21,8 @@ import javax.crypto.spec.SecretKeySpec;
  *
  * <pre>
  * java Java.java create URL TOKEN ORDER_ID         makes an order and prints the answer
+ * java Java.java price URL TOKEN ORDER_ID PRICE CURRENCY   the same with a price; the answer has the options
+ * java Java.java choose URL TOKEN ORDER_ID CHAIN SYMBOL    chooses one of them; the answer has its address
  * java Java.java verify SECRET ID TIME SIGNATURE   reads a callback's body from standard input
  * </pre>
  */
@@ -33,12 +36,27 @@ public class Java {
 
   /** @param data the order's fields as compact JSON; the body contains the exact text that was signed */
   static String createCollection(String url, String token, String data) throws Exception {
-    String sign = HexFormat.of().formatHex(hmac(token.getBytes(StandardCharsets.UTF_8), data.getBytes(StandardCharsets.UTF_8)));
     String body =
         "{\"sign\":\"%s\",\"timestamp\":%d,\"nonce\":\"%s\",\"data\":%s}"
-            .formatted(sign, Instant.now().getEpochSecond(), UUID.randomUUID(), data);
+            .formatted(sign(token, data), Instant.now().getEpochSecond(), UUID.randomUUID(), data);
+    return post(url + "/v1/order/createCollection", body);
+  }
+
+  /** The coin in which your customer pays: one of the order's options. Your page needs it only in place of the checkout. */
+  static String choose(String url, String token, String orderId, String chain, String symbol) throws Exception {
+    String query = "orderId=" + URLEncoder.encode(orderId, StandardCharsets.UTF_8) + "&sign=" + sign(token, orderId);
+    String body = "{\"chain\":\"%s\",\"symbol\":\"%s\"}".formatted(chain, symbol);
+    return post(url + "/v1/order/choose?" + query, body);
+  }
+
+  static String sign(String token, String text) throws GeneralSecurityException {
+    byte[] key = token.getBytes(StandardCharsets.UTF_8);
+    return HexFormat.of().formatHex(hmac(key, text.getBytes(StandardCharsets.UTF_8)));
+  }
+
+  static String post(String url, String body) throws Exception {
     HttpRequest request =
-        HttpRequest.newBuilder(URI.create(url + "/v1/order/createCollection"))
+        HttpRequest.newBuilder(URI.create(url))
             .timeout(Duration.ofSeconds(15))
             .header("content-type", "application/json")
             .POST(HttpRequest.BodyPublishers.ofString(body))
@@ -73,10 +91,22 @@ public class Java {
 
   public static void main(String[] args) throws Exception {
     if (args[0].equals("create")) {
-      // Or "price":"49.90","currency":"EUR" instead of the amount.
       String data =
           "{\"orderId\":\"%s\",\"amount\":\"12.50\",\"symbol\":\"USDT\",\"chain\":\"ETH_SEPOLIA\"}".formatted(args[3]);
       System.out.println(createCollection(args[1], args[2], data));
+      return;
+    }
+    if (args[0].equals("price")) {
+      // Without "accept" the customer chooses from all coins that are enabled.
+      String accept = "[{\"chain\":\"ETH_SEPOLIA\",\"symbol\":\"USDT\"},{\"chain\":\"BSC_TEST\",\"symbol\":\"USDT\"}]";
+      String data =
+          "{\"orderId\":\"%s\",\"price\":\"%s\",\"currency\":\"%s\",\"accept\":%s}"
+              .formatted(args[3], args[4], args[5], accept);
+      System.out.println(createCollection(args[1], args[2], data));
+      return;
+    }
+    if (args[0].equals("choose")) {
+      System.out.println(choose(args[1], args[2], args[3], args[4], args[5]));
       return;
     }
     byte[] body = System.in.readAllBytes();

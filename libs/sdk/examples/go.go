@@ -1,6 +1,8 @@
 // Orders and callbacks with only Go's standard library.
 //
 //	go run go.go create URL TOKEN ORDER_ID         makes an order and prints the answer
+//	go run go.go price URL TOKEN ORDER_ID PRICE CURRENCY   the same with a price; the answer has the options
+//	go run go.go choose URL TOKEN ORDER_ID CHAIN SYMBOL    chooses one of them; the answer has its address
 //	go run go.go verify SECRET ID TIME SIGNATURE   reads a callback's body from standard input
 package main
 
@@ -16,6 +18,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"regexp"
 	"strconv"
@@ -30,22 +33,46 @@ type answer struct {
 	Detail string          `json:"detail"`
 }
 
-func createCollection(url, token string, fields any) (json.RawMessage, error) {
+type coin struct {
+	Chain  string `json:"chain"`
+	Symbol string `json:"symbol"`
+}
+
+func createCollection(base, token string, fields any) (json.RawMessage, error) {
 	data, err := json.Marshal(fields)
 	if err != nil {
 		return nil, err
 	}
-	mac := hmac.New(sha256.New, []byte(token))
-	mac.Write(data)
 	nonce := make([]byte, 16)
 	if _, err := rand.Read(nonce); err != nil {
 		return nil, err
 	}
 	// The body contains the exact text that was signed.
 	body := fmt.Sprintf(`{"sign":"%s","timestamp":%d,"nonce":"%s","data":%s}`,
-		hex.EncodeToString(mac.Sum(nil)), time.Now().Unix(), hex.EncodeToString(nonce), data)
+		sign(token, data), time.Now().Unix(), hex.EncodeToString(nonce), data)
+	return post(base+"/v1/order/createCollection", body)
+}
+
+// choose names the coin in which your customer pays: one of the order's options. Your page needs it only in place of the
+// checkout.
+func choose(base, token, orderID, chain, symbol string) (json.RawMessage, error) {
+	query := url.Values{"orderId": {orderID}, "sign": {sign(token, []byte(orderID))}}
+	body, err := json.Marshal(coin{chain, symbol})
+	if err != nil {
+		return nil, err
+	}
+	return post(base+"/v1/order/choose?"+query.Encode(), string(body))
+}
+
+func sign(token string, text []byte) string {
+	mac := hmac.New(sha256.New, []byte(token))
+	mac.Write(text)
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+func post(address, body string) (json.RawMessage, error) {
 	client := http.Client{Timeout: 15 * time.Second}
-	response, err := client.Post(url+"/v1/order/createCollection", "application/json", strings.NewReader(body))
+	response, err := client.Post(address, "application/json", strings.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
@@ -106,17 +133,31 @@ func verifyCallback(body []byte, headers http.Header, secret string) (callback, 
 }
 
 func main() {
-	if os.Args[1] == "create" {
-		// Or "price": "49.90", "currency": "EUR" instead of the amount.
+	switch os.Args[1] {
+	case "create":
 		fields := map[string]string{"orderId": os.Args[4], "amount": "12.50", "symbol": "USDT", "chain": "ETH_SEPOLIA"}
-		order, err := createCollection(os.Args[2], os.Args[3], fields)
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		fmt.Println(string(order))
-		return
+		show(createCollection(os.Args[2], os.Args[3], fields))
+	case "price":
+		// Without "accept" the customer chooses from all coins that are enabled.
+		accept := []coin{{"ETH_SEPOLIA", "USDT"}, {"BSC_TEST", "USDT"}}
+		fields := map[string]any{"orderId": os.Args[4], "price": os.Args[5], "currency": os.Args[6], "accept": accept}
+		show(createCollection(os.Args[2], os.Args[3], fields))
+	case "choose":
+		show(choose(os.Args[2], os.Args[3], os.Args[4], os.Args[5], os.Args[6]))
+	default:
+		verify()
 	}
+}
+
+func show(order json.RawMessage, err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	fmt.Println(string(order))
+}
+
+func verify() {
 	body, _ := io.ReadAll(os.Stdin)
 	headers := http.Header{}
 	headers.Set("webhook-id", os.Args[3])

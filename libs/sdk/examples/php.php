@@ -2,6 +2,8 @@
 // Orders and callbacks with only PHP 8.
 //
 // php php.php create URL TOKEN ORDER_ID         makes an order and prints the answer
+// php php.php price URL TOKEN ORDER_ID PRICE CURRENCY   the same with a price; the answer has the options
+// php php.php choose URL TOKEN ORDER_ID CHAIN SYMBOL    chooses one of them; the answer has its address
 // php php.php verify SECRET ID TIME SIGNATURE   reads a callback's body from standard input
 
 function createCollection(string $url, string $token, array $fields): array
@@ -11,9 +13,22 @@ function createCollection(string $url, string $token, array $fields): array
     $nonce = bin2hex(random_bytes(16));
     // The body contains the exact text that was signed.
     $body = '{"sign":"' . $sign . '","timestamp":' . time() . ',"nonce":"' . $nonce . '","data":' . $data . '}';
+    return post($url . '/v1/order/createCollection', $body);
+}
+
+/** The coin in which your customer pays: one of the order's options. Your page needs it only in place of the checkout. */
+function choose(string $url, string $token, string $orderId, string $chain, string $symbol): array
+{
+    $query = http_build_query(['orderId' => $orderId, 'sign' => hash_hmac('sha256', $orderId, $token)]);
+    $body = json_encode(['chain' => $chain, 'symbol' => $symbol], JSON_THROW_ON_ERROR);
+    return post($url . '/v1/order/choose?' . $query, $body);
+}
+
+function post(string $url, string $body): array
+{
     $http = ['method' => 'POST', 'header' => 'content-type: application/json', 'content' => $body,
         'ignore_errors' => true, 'timeout' => 15];
-    $answer = file_get_contents($url . '/v1/order/createCollection', false, stream_context_create(['http' => $http]));
+    $answer = file_get_contents($url, false, stream_context_create(['http' => $http]));
     $envelope = json_decode((string) $answer, true, 512, JSON_THROW_ON_ERROR);
     if ($envelope['code'] !== 200) {
         throw new RuntimeException($envelope['msg'] . ' ' . ($envelope['detail'] ?? ''));
@@ -48,9 +63,16 @@ function verifyCallback(string $body, array $headers, string $secret): array
 
 if ($argv[1] === 'create') {
     [, , $url, $token, $orderId] = $argv;
-    // Or 'price' => '49.90', 'currency' => 'EUR' instead of the amount.
     $fields = ['orderId' => $orderId, 'amount' => '12.50', 'symbol' => 'USDT', 'chain' => 'ETH_SEPOLIA'];
     echo json_encode(createCollection($url, $token, $fields)), "\n";
+} elseif ($argv[1] === 'price') {
+    [, , $url, $token, $orderId, $price, $currency] = $argv;
+    // Without 'accept' the customer chooses from all coins that are enabled.
+    $accept = [['chain' => 'ETH_SEPOLIA', 'symbol' => 'USDT'], ['chain' => 'BSC_TEST', 'symbol' => 'USDT']];
+    $fields = ['orderId' => $orderId, 'price' => $price, 'currency' => $currency, 'accept' => $accept];
+    echo json_encode(createCollection($url, $token, $fields)), "\n";
+} elseif ($argv[1] === 'choose') {
+    echo json_encode(choose(...array_slice($argv, 2))), "\n";
 } else {
     [, , $secret, $id, $timestamp, $signature] = $argv;
     $headers = ['webhook-id' => $id, 'webhook-timestamp' => $timestamp, 'webhook-signature' => $signature];

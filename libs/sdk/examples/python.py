@@ -1,6 +1,8 @@
 """Orders and callbacks with only the standard library of Python 3.
 
 python3 python.py create URL TOKEN ORDER_ID      makes an order and prints the answer
+python3 python.py price URL TOKEN ORDER_ID PRICE CURRENCY   the same with a price; the answer has the options
+python3 python.py choose URL TOKEN ORDER_ID CHAIN SYMBOL    chooses one of them; the answer has its address
 python3 python.py verify SECRET ID TIME SIGNATURE   reads a callback's body from standard input
 """
 
@@ -11,6 +13,7 @@ import json
 import re
 import sys
 import time
+import urllib.parse
 import urllib.request
 import uuid
 
@@ -20,8 +23,18 @@ def create_collection(url, token, fields):
     sign = hmac.new(token.encode(), data.encode(), hashlib.sha256).hexdigest()
     # The very text that was signed goes into the body.
     body = '{"sign":"%s","timestamp":%d,"nonce":"%s","data":%s}' % (sign, time.time(), uuid.uuid4(), data)
-    headers = {"content-type": "application/json"}
-    request = urllib.request.Request(url + "/v1/order/createCollection", body.encode(), headers)
+    return post(url + "/v1/order/createCollection", body)
+
+
+def choose(url, token, order_id, chain, symbol):
+    """The coin in which your customer pays: one of the order's options. Your page needs it only in place of the checkout."""
+    sign = hmac.new(token.encode(), order_id.encode(), hashlib.sha256).hexdigest()
+    query = urllib.parse.urlencode({"orderId": order_id, "sign": sign})
+    return post(url + "/v1/order/choose?" + query, json.dumps({"chain": chain, "symbol": symbol}))
+
+
+def post(url, body):
+    request = urllib.request.Request(url, body.encode(), {"content-type": "application/json"})
     with urllib.request.urlopen(request, timeout=15) as response:
         return json.load(response)["data"]
 
@@ -48,9 +61,16 @@ def verify_callback(body, headers, secret, now=None):
 if __name__ == "__main__":
     if sys.argv[1] == "create":
         url, token, order_id = sys.argv[2:5]
-        # Or "price": "49.90", "currency": "EUR" instead of the amount.
         fields = {"orderId": order_id, "amount": "12.50", "symbol": "USDT", "chain": "ETH_SEPOLIA"}
         print(json.dumps(create_collection(url, token, fields)))
+    elif sys.argv[1] == "price":
+        url, token, order_id, price, currency = sys.argv[2:7]
+        # Without "accept" the customer chooses from all coins that are enabled.
+        accept = [{"chain": "ETH_SEPOLIA", "symbol": "USDT"}, {"chain": "BSC_TEST", "symbol": "USDT"}]
+        fields = {"orderId": order_id, "price": price, "currency": currency, "accept": accept}
+        print(json.dumps(create_collection(url, token, fields)))
+    elif sys.argv[1] == "choose":
+        print(json.dumps(choose(*sys.argv[2:7])))
     else:
         secret, webhook_id, timestamp, signature = sys.argv[2:6]
         headers = {"webhook-id": webhook_id, "webhook-timestamp": timestamp, "webhook-signature": signature}

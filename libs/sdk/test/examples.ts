@@ -11,9 +11,10 @@ import {
 } from '@opentill/contracts/signing/callback';
 import { createDataForms } from '@opentill/contracts/signing/data-forms';
 import { tokenizeJson } from '@opentill/contracts/signing/tokenize-json';
-import { verifyDataSignature } from '@opentill/contracts/signing/verify-signature';
+import { verifyDataSignature, verifyOrderIdSignature } from '@opentill/contracts/signing/verify-signature';
 import { envelope, startScriptedServer, type ScriptedServer } from './scripted-server.ts';
 
+const COIN = { chain: 'ETH_SEPOLIA', symbol: 'USDT' };
 const FOLDER = fileURLToPath(new URL('../examples/', import.meta.url));
 const BUILT = mkdtempSync(join(tmpdir(), 'opentill-examples-'));
 const RUN_TIMEOUT_MS = 120_000; // Go compiles its standard library the first time
@@ -90,7 +91,7 @@ export function describeExamples(languages: readonly (keyof typeof LANGUAGES)[])
   });
 
   it.each(languages)(
-    '%s: creates a valid order and accepts only callbacks of the gateway',
+    '%s: creates orders, chooses a coin, and accepts only callbacks of the gateway',
     async (language) => {
       const example = found.get(language);
       if (example === undefined) return;
@@ -102,6 +103,23 @@ export function describeExamples(languages: readonly (keyof typeof LANGUAGES)[])
       const { sign, data } = JSON.parse(body) as { sign: string; data: object };
       expect(verifyDataSignature({ forms, token: TOKEN, sign })).toMatchObject({ ok: true });
       expect(data).toEqual({ orderId: 'example-1', amount: '12.50', symbol: 'USDT', chain: 'ETH_SEPOLIA' });
+
+      const options = [COIN, { ...COIN, chain: 'BSC_TEST' }];
+      server.replies = [envelope(200, 'success', { orderId: 'example-1', address: null, options })];
+      const priced = await example(['price', server.url, TOKEN, 'example-1', '49.90', 'EUR']);
+      expect(JSON.stringify(JSON.parse(priced))).toContain('"options"');
+      const { data: asked } = JSON.parse(server.asked.at(-1)!.body) as { data: object };
+      expect(asked).toEqual({ orderId: 'example-1', price: '49.90', currency: 'EUR', accept: options });
+
+      server.replies = [envelope(200, 'success', { orderId: 'example-1', address: '0x1' })];
+      const chosen = await example(['choose', server.url, TOKEN, 'example-1', COIN.chain, COIN.symbol]);
+      expect(JSON.stringify(JSON.parse(chosen))).toContain('"address":"0x1"');
+      const choice = server.asked.at(-1)!;
+      expect(JSON.parse(choice.body)).toEqual(COIN);
+      const { pathname, searchParams } = new URL(choice.path, server.url);
+      expect([pathname, searchParams.get('orderId')]).toEqual(['/v1/order/choose', 'example-1']);
+      const query = { token: TOKEN, orderId: 'example-1', sign: searchParams.get('sign') ?? '' };
+      expect(verifyOrderIdSignature(query)).toBe(true);
 
       type Sent = { readonly body: string; readonly headers: ReturnType<typeof callbackHeaders> };
       const verify = (of: Sent, secret = SECRET) =>
