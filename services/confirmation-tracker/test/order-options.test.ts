@@ -252,6 +252,45 @@ describe('an order with options', () => {
   });
 });
 
+test('reverses each of two coins once, against their one credit, after SUCCESS', async () => {
+  const { merchantId } = await s.merchant({ notifyReverted: true });
+  const order = await anOrder({ merchant_id: merchantId });
+  const rest = 53_950_000n - 20_018_552n;
+  await choose(s.admin, order, TRON);
+  const tron = await s.verify(await pay(order, TRON, 20_000_000n));
+  await choose(s.admin, order, SEPOLIA);
+  const sepolia = await s.verify(await pay(order, SEPOLIA, rest));
+  await s.verified(tron, sepolia);
+  const credit = `credit:${order.order_pk}`;
+  const reversed = (id: number) => [`credit-reversed:${id}:1`, `deposit-reversed:${id}:1`];
+  const [a, b] = [tron.transfer_id, sepolia.transfer_id];
+  const refs = async () => (await s.refs(order)).slice(2);
+  expect(await refs()).toEqual([credit]);
+  const paid = await s.state(order);
+
+  for (let repeated = 0; repeated < 2; repeated += 1) await s.orphaned(await s.orphan(tron));
+  expect(await refs()).toEqual([credit, ...reversed(a)]);
+  expect(await creditsOf(order)).toEqual([{ chain: 'ETH_SEPOLIA', symbol: 'USDC', amount: rest }]);
+  await s.orphaned(await s.orphan(sepolia));
+  expect(await refs()).toEqual([credit, ...reversed(a), ...reversed(b)]);
+  expect(await creditsOf(order)).toEqual([]);
+  expect(await s.state(order)).toMatchObject({ status: 'SUCCESS', actual: paid.actual });
+
+  await s.verified(await s.verify(await s.mineAgain(tron, 105, 130)));
+  expect((await refs()).slice(5)).toEqual([`deposit:${a}:2`, `credit-again:${a}:2`]);
+  expect(await creditsOf(order)).toEqual([{ chain: 'TRON_TEST', symbol: 'USDT', amount: 20_000_000n }]);
+  const incidents = await s.incidents(order);
+  expect(incidents.map(({ chain, symbol, transfer_id: id }) => [chain, symbol, id])).toEqual([
+    ['TRON_TEST', 'USDT', a],
+    ['ETH_SEPOLIA', 'USDC', b],
+  ]);
+  const reverts = (await s.callbacks(order)).filter(({ type }) => type === 'ORDER_REVERTED');
+  expect(reverts.map(({ data }) => data.transaction)).toMatchObject([
+    { chain: 'TRON_TEST', txid: tron.tx_hash, amount: '20.00', status: 'FAILED' },
+    { chain: 'ETH_SEPOLIA', txid: sepolia.tx_hash, amount: '33.931448', status: 'FAILED' },
+  ]);
+});
+
 describe('the expiry of an order with options', () => {
   test('waits for the chain of each choice, and for no other', async () => {
     const order = await anOrder();
