@@ -26,6 +26,12 @@ export interface TokenDisplay {
 }
 
 export type TokenId = Pick<UnmatchedToFormat, 'chain' | 'symbol'>;
+/** An order and the tokens that it accepts, with its own decimals. */
+export interface OrderTokens extends TokenId, TokenDisplay {
+  /** Null: only the order's own. */
+  readonly options: readonly (TokenId & TokenDisplay)[] | null;
+}
+
 type TokenOf = (chain: Chain, symbol: string) => TokenDisplay | undefined;
 
 /** Also of disabled chains. */
@@ -35,19 +41,19 @@ export function configuredTokens(
   return networks.flatMap(({ chain, tokens }) => tokens.map(({ symbol }) => ({ chain, symbol })));
 }
 
-/** Undefined for a token that is no longer configured. The order keeps the decimals of its own token. */
+/** Undefined for a token that is no longer configured. The order keeps the decimals of the tokens that it accepts. */
 export function unmatchedTokenOf(
-  order: TokenId & TokenDisplay,
+  order: OrderTokens,
   { chain, symbol }: TokenId,
   tokenOf: TokenOf,
 ): TokenDisplay | undefined {
-  const isOwn = chain === order.chain && symbol === order.symbol;
-  return tokenOf(chain, symbol) ?? (isOwn ? order : undefined);
+  const isIt = (token: TokenId) => chain === token.chain && symbol === token.symbol;
+  return tokenOf(chain, symbol) ?? (order.options ?? [order]).find(isIt);
 }
 
 /** Omits transfers of tokens that are no longer configured, whose decimals are unknown. */
 export function toUnmatchedTransfers(
-  order: TokenId & TokenDisplay,
+  order: OrderTokens,
   transfers: readonly UnmatchedToFormat[],
   tokenOf: TokenOf,
 ): UnmatchedTransfer[] {

@@ -4,7 +4,7 @@ import { PRESET_CHAINS, type Chain, type PresetChain } from '@opentill/domain/ch
 
 /** For the customer's choice of a network; no decision depends on these facts. */
 interface PaymentFacts {
-  /** A token transfer in usual conditions. LOW: below 0.10 USD. HIGH: may exceed 1 USD by far. */
+  /** A token transfer in usual conditions. LOW: below 0.10 USD. MEDIUM: up to about 5 USD. HIGH: may exceed that by far. */
   readonly feeClass: FeeClass;
   /** Usual time until a block is final. */
   readonly finalitySeconds: number;

@@ -41,9 +41,11 @@ function addOrders(program: Command, add: AddCommand): void {
   const orders = program.command('orders').description('orders of the shops');
   const which = [
     option('--merchant <id>'),
+    option('--link <linkId>', 'orders of this payment link'),
     option('--status <status>'),
     option('--type <type>', 'collection or payout'),
     CHAIN,
+    option('--symbol <symbol>', 'orders that accept this token; with --chain on this chain'),
     option('--address <address>', 'deposit address, or receiver'),
     option('--txid <txid>'),
     option('--since <time>', '2026-03-01T12:00:00Z, or 24h (ago)'),

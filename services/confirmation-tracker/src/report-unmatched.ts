@@ -4,6 +4,7 @@ import {
   toUnmatchedTransfers,
   UNMATCHED_SHOWN,
   unmatchedTokenOf,
+  type OrderTokens,
 } from '@opentill/contracts/format-unmatched';
 import type { Chain } from '@opentill/domain/chains';
 import { arrivedInTime } from '@opentill/domain/collection-sums';
@@ -71,7 +72,7 @@ export function createUnmatchedReport(
   const unlisted = new Map<number, ShownTransfer>();
   // Only listed ones share the limited places of the list.
   const placeOf = (transfer: TransferRow): Map<number, ShownTransfer> =>
-    unmatchedTokenOf(order, transfer, tokenOfIn(deps)) === undefined ? unlisted : shown;
+    unmatchedTokenOf(tokensOf(order), transfer, tokenOfIn(deps)) === undefined ? unlisted : shown;
   for (const transfer of facts.unmatched) {
     const held = transfer.unmatched;
     if (held !== null) placeOf(transfer).set(transfer.transferId, { transfer, ...held });
@@ -162,8 +163,12 @@ function dataOf(
   paidBy: TransferRow | undefined,
 ): string {
   const transfers = listed.map(({ transfer, reason }) => ({ ...transfer, reason }));
-  const unmatched = toUnmatchedTransfers(order, transfers, tokenOfIn(deps));
+  const unmatched = toUnmatchedTransfers(tokensOf(order), transfers, tokenOfIn(deps));
   return notifyUnmatchedText({ ...viewOf(deps, order, paidBy), unmatched });
+}
+
+function tokensOf(order: LockedOrder): OrderTokens {
+  return { ...order, options: order.coins };
 }
 
 function tokenOfIn({ displayOf }: NotifyDeps) {

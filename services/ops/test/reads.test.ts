@@ -1,6 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sql } from 'kysely';
-import { OPS_OPERATIONS, OPS_ROUTES, type OpsOperation } from '@opentill/contracts/ops/catalog';
+import {
+  OPS_OPERATIONS,
+  OPS_ROUTES,
+  type OpsAnswer,
+  type OpsInput,
+  type OpsOperation,
+} from '@opentill/contracts/ops/catalog';
 import type { OpsRoute } from '@opentill/contracts/ops/route';
 import type { Database } from '@opentill/db/database';
 import { newId } from '@opentill/runtime/ids';
@@ -15,6 +21,7 @@ import {
   type OrderRow,
 } from '@opentill/testkit/scenario';
 import { aFate, anOwnTransaction, aReservedPayout, aSignedPayout } from '@opentill/testkit/payout-scenario';
+import { anOption, anOrderWithOptions, choose } from '@opentill/testkit/order-options';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { selectOrders } from '../src/store/orders.ts';
 import { startTestOps, type TestOps } from './support/test-ops.ts';
@@ -167,6 +174,45 @@ describe('order reads', () => {
       ],
       payout: null,
     });
+  });
+
+  it('finds an order by any of its coins and by its link, and shows each coin', async () => {
+    const options = [
+      anOption('TRON_TEST', 'USDT', 53_900_000n),
+      anOption('BSC_TEST', 'USDC', 53_910_000n),
+      anOption('ETH_SEPOLIA', 'USDC', 53_950_000n),
+    ] as const;
+    const { merchantId: merchant_id } = await aMerchant(admin.kysely);
+    await sql`insert into payment_link (merchant_id, link_id, link_code, currency, amount)
+      values (${merchant_id}, 'summer', 'AAAAAAAAAAAAAAAAAAAAAA', 'EUR', '49.90')`.execute(admin.kysely);
+    const of = { merchant_id, link_id: 'summer' };
+    const order = await anOrderWithOptions(admin.kysely, options, of);
+    const find = async (filter: OpsInput<'listOrders'>) => {
+      const answer = await ops.call('listOrders', { merchantId: merchant_id, ...filter }, 'VIEWER');
+      return idsOf(answer);
+    };
+    const filters: readonly OpsInput<'listOrders'>[] = [
+      { chain: 'BSC_TEST' },
+      { symbol: 'usdc' },
+      { chain: 'ETH_SEPOLIA', symbol: 'USDC' },
+      { linkId: 'summer' },
+    ];
+    for (const filter of filters) expect(await find(filter)).toEqual([order.order_pk]);
+    expect(await find({ chain: 'ETH_SEPOLIA', symbol: 'USDT' })).toEqual([]);
+    expect(await find({ linkId: 'winter' })).toEqual([]);
+
+    const { address } = await choose(admin.kysely, order, options[2]);
+    const { body } = await ops.call('listOrders', { linkId: 'summer' }, 'VIEWER');
+    const shown = [
+      { chain: 'TRON_TEST', symbol: 'USDT', amount: '53.90', address: null, isCurrent: false },
+      { chain: 'BSC_TEST', amount: '53.91', address, chosenAt: null, isCurrent: false },
+      { chain: 'ETH_SEPOLIA', amount: '53.95', address, isCurrent: true },
+    ];
+    expect(body.data).toMatchObject([{ linkId: 'summer', address, amount: '53.95', options: shown }]);
+    const { body: detail } = await ops.call('getOrder', { orderPk: order.order_pk }, 'VIEWER');
+    expect(detail.data).toMatchObject({ order: { linkId: 'summer' }, options: shown });
+    const cursors = (detail.data as OpsAnswer<'getOrder'>).options.map(({ chainCursor }) => chainCursor);
+    expect(cursors).toMatchObject([null, null, { headHeight: 110 }]);
   });
 
   it('shows everything known of a payout except its signed bytes', async () => {

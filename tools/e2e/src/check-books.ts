@@ -32,7 +32,8 @@ export async function findLedgerProblems(db: Db): Promise<string[]> {
           order_worth(coalesce(d.worth, t.amount), case when d.worth is null then x.amount when o.choices > 0 then o.amount end)), 0) as amount
       from orders o left join transfer_settlement s on s.order_pk = o.order_pk and s.credited
         left join transfer t using (transfer_id)
-        left join order_option x on x.order_pk = o.order_pk and x.chain = t.chain and x.symbol = t.symbol
+        left join order_option x on x.order_pk = o.order_pk and x.chain = t.chain
+          and x.contract_address is not distinct from t.contract_address
         left join order_decision d on d.transfer_id = t.transfer_id and d.outcome = 'DONE' -- an operator valued another token
       where o.status = 'SUCCESS' and o.order_type = 'COLLECTION' group by o.order_pk
     ), moved as (

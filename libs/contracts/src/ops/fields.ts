@@ -10,6 +10,9 @@ export const SETTINGS_MERCHANT_ID = 'default';
 
 export const merchantId = text("The merchant's id.", { pattern: MERCHANT_ID_PATTERN });
 export const orderId = text("The merchant's order id.", { pattern: '^[A-Za-z0-9_.:~@-]{1,64}$' });
+export const linkId = text("The merchant's id of the payment link.", {
+  pattern: '^[A-Za-z0-9_.:~@-]{1,64}$',
+});
 export const operatorId = text("The operator's id.", { pattern: OPERATOR_ID_PATTERN });
 export const chain: Schema<Chain> = chainSchema;
 export const symbol = text('Token symbol.', { pattern: '^[A-Za-z0-9._-]{1,32}$' });

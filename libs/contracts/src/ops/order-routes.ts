@@ -1,4 +1,4 @@
-import { chain, chainWord, from, merchantId, orderId, reason, symbol, until } from './fields.ts';
+import { chain, chainWord, from, linkId, merchantId, orderId, reason, symbol, until } from './fields.ts';
 import {
   decision,
   DELIVERY_STATES,
@@ -28,6 +28,7 @@ export const ORDER_ROUTES = {
     filters: {
       merchantId,
       orderId,
+      linkId,
       status: orderStatus,
       orderType,
       chain,

@@ -1,4 +1,4 @@
-import { chain, contractAddress, merchantId, operatorId, orderId, symbol } from './fields.ts';
+import { chain, contractAddress, linkId, merchantId, operatorId, orderId, symbol } from './fields.ts';
 import { transfer } from './transfer-routes.ts';
 import {
   baseUnitsText,
@@ -38,6 +38,7 @@ const summary = {
   orderId,
   orderType,
   uid: orNull(text('User id given by the merchant.')),
+  linkId: orNull(linkId),
   status: orderStatus,
   reason: orNull(text('Reason of the status.')),
   chain,
@@ -56,7 +57,25 @@ const summary = {
   expiresAt: moment('Time of expiry.'),
   updatedAt: moment('Time of the last change.'),
 };
-export const order = object('An order.', summary);
+const option = {
+  chain,
+  symbol,
+  contractAddress,
+  amount: decimalText('Amount that pays the order completely.'),
+  rate: decimalText('Price of one coin in the currency, before the markup.'),
+  confirmationsRequired: orNull(integer('null: the tag finalized or safe is required.')),
+  address: orNull(text('Address of the order in this family of chains; null: none yet.')),
+  chosenAt: orNull(moment('Time of the first choice.')),
+  isCurrent: bool('The coin that the customer chose last.'),
+};
+
+export const order = object('An order.', {
+  ...summary,
+  options: list(
+    object('A coin in which the order may be paid.', option),
+    'Coins that the customer may choose; empty for an order of one coin. The amounts of the order are in the chosen coin.',
+  ),
+});
 
 const attempt = object('One HTTP request of a callback.', {
   attempt: integer('Number of the attempt.'),
@@ -240,17 +259,6 @@ const pricing = object('How the amount was computed.', {
   ),
 });
 
-const option = object('A coin in which the order may be paid.', {
-  chain,
-  symbol,
-  contractAddress,
-  amount: decimalText('Amount that pays the order completely.'),
-  rate: decimalText('Price of one coin in the currency, before the markup.'),
-  confirmationsRequired: orNull(integer('null: the tag finalized or safe is required.')),
-  address: orNull(text('Address of the order in this family of chains; null: none yet.')),
-  chosenAt: orNull(moment('Time of the first choice.')),
-});
-
 export const orderDetail = object('An order with all related records.', {
   order: object('The order.', {
     ...summary,
@@ -263,7 +271,7 @@ export const orderDetail = object('An order with all related records.', {
   }),
   pricing: orNull(pricing),
   options: list(
-    option,
+    object('A coin in which the order may be paid.', { ...option, chainCursor: orNull(cursor) }),
     'Coins that the customer may choose; empty for an order of one coin. The amounts of the order are in the chosen coin.',
   ),
   chainCursor: orNull(cursor),

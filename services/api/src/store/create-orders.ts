@@ -118,7 +118,8 @@ type OutcomeRow = ExistingOrder & Pick<CreationOutcome, 'outcome'>;
 
 export const createdColumns = (row: string) =>
   sql.raw(`${CREATED.map((name) => `${row}.${snakeCase(name)} as "${name}"`).join(', ')}, ${optionsOf(row)}`);
-const optionsOf = (row: string) => `case when ${row}.choices is not null then (
+/** Column of an order; null for an order of one coin. */
+export const optionsOf = (row: string) => `case when ${row}.choices is not null then (
   select jsonb_agg(jsonb_build_object('chain', x.chain, 'family', x.family, 'symbol', x.symbol, 'contractAddress', x.contract_address,
     'decimals', x.decimals, 'displayDecimals', x.display_decimals, 'amount', x.amount::text,
     'confirmationsRequired', x.confirmations_required, 'rate', x.rate, 'rateId', x.rate_id, 'chosen', x.chosen_at is not null)

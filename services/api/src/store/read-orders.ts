@@ -6,7 +6,7 @@ import type { LogoType } from '@opentill/db/merchant-tables';
 import type { Chain } from '@opentill/domain/chains';
 import type { BaseUnits } from '@opentill/domain/money';
 import type { UnmatchedReason } from '@opentill/domain/settle-transfer';
-import { createdColumns, type CreatedOrder } from './create-orders.ts';
+import { createdColumns, optionsOf, type CreatedOrder, type NewOption } from './create-orders.ts';
 
 /**
  * An order with its latest transfer (for a payout, the transaction that decides it) and the height of its chain's head.
@@ -79,6 +79,7 @@ export interface StatusRow {
   readonly symbol: string;
   readonly decimals: number;
   readonly displayDecimals: number;
+  readonly options: readonly NewOption[] | null;
   readonly unmatched: readonly UnmatchedRow[];
 }
 
@@ -100,17 +101,19 @@ export const MERCHANT_PROFILE = sql`
     'accentColor', m.accent_color, 'supportUrl', m.support_url, 'supportEmail', m.support_email, 'shopUrl', m.shop_url)`;
 
 const ORDER_COLUMNS = createdColumns('o');
+const OPTIONS = sql.raw(optionsOf('o'));
 
 /** Columns of an order `o`. Bounded ranges of the index unmatched_deposit_shown, which is empty for most orders. */
 function unmatchedColumns(tokens: readonly TokenId[]) {
   const chains = tokens.map(({ chain }) => chain);
   const symbols = tokens.map(({ symbol }) => symbol);
-  // As toUnmatchedTransfers: without tokens that are no longer configured, but with the order's own.
+  // As toUnmatchedTransfers: without tokens that are no longer configured, but with those that the order accepts.
   const rows = sql`
     from unmatched_deposit d join transfer t on t.transfer_id = d.transfer_id
     where d.order_pk = o.order_pk and not d.withdrawn and not d.dust and t.state <> 'ORPHANED'
       and ((t.chain, t.symbol) in (select * from unnest(${chains}::text[], ${symbols}::text[]))
-        or (t.chain, t.symbol) = (o.chain, o.symbol))`;
+        or case when o.choices is null then (t.chain, t.symbol) = (o.chain, o.symbol)
+          else exists (select from order_option x where x.order_pk = o.order_pk and (x.chain, x.symbol) = (t.chain, t.symbol)) end)`;
   return {
     /** Newest first. */
     unmatched: sql`coalesce((
@@ -199,7 +202,8 @@ export function orderReads(db: Db, tokens: readonly TokenId[]) {
 
     async findStatus(merchantId: string, orderId: string): Promise<StatusRow | undefined> {
       const { rows } = await sql<StatusRow>`
-        select o.status, o.chain, o.symbol, o.decimals, o.display_decimals as "displayDecimals", ${unmatched} as unmatched
+        select o.status, o.chain, o.symbol, o.decimals, o.display_decimals as "displayDecimals", ${OPTIONS},
+          ${unmatched} as unmatched
         from orders o where o.merchant_id = ${merchantId} and o.order_id = ${orderId}`.execute(db);
       return rows[0];
     },

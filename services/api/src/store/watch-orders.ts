@@ -20,9 +20,11 @@ export function watching(db: Db) {
         select o.merchant_id as "merchantId", o.order_id as "orderId",
           concat_ws(' ', o.status, o.reason, o.detected_amount, o.actual_amount, extract(epoch from o.updated_at),
             case when o.status not in ('PENDING', 'PENDING_CONFIRMATION') then null
-              when o.choices is null then c.head_height
-              else (select sum(v.head_height) from order_option x join chain_cursor v on v.chain = x.chain
-                where x.order_pk = o.order_pk and x.chosen_at is not null) end) as fingerprint
+              when o.choices is null then c.head_height::text
+              else (select string_agg(v.head_height::text, ' ' order by x.place)
+                from order_option x join chain_cursor v on v.chain = x.chain
+                  join deposit_address a on a.order_pk = x.order_pk and a.family = x.family
+                where x.order_pk = o.order_pk) end) as fingerprint
         from unnest(${merchants}::text[], ${orders}::text[]) k (merchant_id, order_id)
         join orders o using (merchant_id, order_id)
         left join chain_cursor c on c.chain = o.chain`.execute(db);

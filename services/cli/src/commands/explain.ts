@@ -35,15 +35,15 @@ async function findOrders(ops: OpsClient, wanted: string): Promise<readonly stri
 
 function explainOrder(context: CliContext, detail: Detail): void {
   const { print } = context;
-  const { order, chainCursor: cursor } = detail;
+  const { order, options, chainCursor } = detail;
   print(
     `${order.orderType} ${order.orderId} of merchant ${order.merchantId}: ${order.status}${order.reason ? ` (${order.reason})` : ''}`,
   );
   const place = order.orderType === 'PAYOUT' ? 'to' : 'at';
   const where = order.address === null ? 'not chosen yet' : `${place} ${order.address}`;
   print(`  ${order.amount} ${order.symbol} on ${order.chain} ${where}`);
-  for (const { amount, symbol, chain, rate, address, chosenAt } of detail.options) {
-    const chosen = chosenAt === null ? '' : `, chosen ${chosenAt}`;
+  for (const { amount, symbol, chain, rate, address, chosenAt, isCurrent } of options) {
+    const chosen = chosenAt === null ? '' : `, chosen ${chosenAt}${isCurrent ? ' (current)' : ''}`;
     print(`  option ${amount} ${symbol} on ${chain}, rate ${rate}, at ${address ?? '-'}${chosen}`);
   }
   if (detail.pricing !== null) {
@@ -53,12 +53,10 @@ function explainOrder(context: CliContext, detail: Detail): void {
   }
   print(`  detected ${order.detectedAmount}, actual ${order.actualAmount ?? '-'}`);
   print(`  created ${order.createdAt}, expires ${order.expiresAt}`);
-  if (cursor === null) print('  the chain was never read: no scanner has committed a cursor');
-  else {
-    print(
-      `  chain read to ${cursor.seenHeight} (verified ${cursor.verifiedHeight}, ${cursor.verifiedTime}), head ${cursor.headHeight}`,
-    );
-  }
+  if (order.linkId !== null) print(`  opened by payment link ${order.linkId}`);
+  if (options.length === 0) print(`  chain ${progressOf(chainCursor)}`);
+  const chains = new Map(options.map((option) => [option.chain, option.chainCursor]));
+  for (const [chain, cursor] of chains) print(`  ${chain} ${progressOf(cursor)}`);
   if (order.orderType === 'COLLECTION') explainTransfers(context, detail);
   explainPayout(context, detail);
   for (const { decision, operator, reason, decidedAt, outcome } of detail.decisions) {
@@ -68,6 +66,12 @@ function explainOrder(context: CliContext, detail: Detail): void {
     print(`  incident ${kind} of ${openedAt}: ${closedAt === null ? 'open' : `closed ${closedAt}`}`);
   }
   explainCallbacks(context, detail);
+}
+
+function progressOf(cursor: Detail['chainCursor']): string {
+  return cursor === null
+    ? 'was never read: no scanner has committed a cursor'
+    : `read to ${cursor.seenHeight} (verified ${cursor.verifiedHeight}, ${cursor.verifiedTime}), head ${cursor.headHeight}`;
 }
 
 function explainTransfers({ print }: CliContext, { order, options, transfers }: Detail): void {

@@ -108,7 +108,7 @@ function candidates({ orders, tokens }: FactsSelection): RawBuilder<unknown> {
     ) newest${reporting.length === 0 ? sql`` : unmatchedOf(reporting, tokens)}`;
 }
 
-/** As the api lists them: of configured tokens and the order's own. */
+/** As the api lists them: of configured tokens and those that the order accepts. */
 function unmatchedOf(orderPks: readonly string[], tokens: readonly TokenId[]): RawBuilder<unknown> {
   const chains = tokens.map(({ chain }) => chain);
   const symbols = tokens.map(({ symbol }) => symbol);
@@ -119,7 +119,8 @@ function unmatchedOf(orderPks: readonly string[], tokens: readonly TokenId[]): R
       select u.transfer_id from unmatched_deposit u join transfer t using (transfer_id)
       where u.order_pk = d.order_pk and not u.withdrawn and not u.dust
         and ((t.chain, t.symbol) in (select * from unnest(${chains}::text[], ${symbols}::text[]))
-          or (t.chain, t.symbol) = (d.chain, d.symbol))
+          or case when d.choices is null then (t.chain, t.symbol) = (d.chain, d.symbol)
+            else exists (select from order_option x where x.order_pk = d.order_pk and (x.chain, x.symbol) = (t.chain, t.symbol)) end)
       order by u.transfer_id desc limit ${sql.lit(UNMATCHED_SHOWN)}
     ) listed
     where d.order_pk = any(${orderPks}::uuid[])`;

@@ -1,5 +1,6 @@
 import type { OpsAnswer } from '@opentill/contracts/ops/catalog';
 import type { Db } from '@opentill/db/database';
+import type { Chain } from '@opentill/domain/chains';
 import { inCoin } from '@opentill/domain/order-shares';
 import { notFound } from '../ops-error.ts';
 import { orderAmount, time, timeOrNull } from '../format.ts';
@@ -11,7 +12,7 @@ import { noncesOf, ownTransactionsOf, readPayout } from '../store/payouts.ts';
 import { transfersOf } from '../store/transfers.ts';
 import { findIncidents } from '../store/watch.ts';
 import type { OpsDeps } from './ops-deps.ts';
-import { showDecision, showOrder } from './show-order.ts';
+import { showDecision, showOption, showOrder } from './show-order.ts';
 import { showNonce, showOwnTransaction, showPayout } from './show-payout.ts';
 import { showTransfer } from './show-transfer.ts';
 import { showCursor, showIncident } from './show-watch.ts';
@@ -26,7 +27,10 @@ export async function describeOrder({ db, assets }: OpsDeps, orderPk: string): P
   const order = await readOrder(db, orderPk);
   if (order === undefined) throw notFound(`order ${orderPk}`);
   const cursors = await readCursors(db);
-  const cursor = cursors.find(({ chain }) => chain === order.chain);
+  const cursorOf = (chain: Chain) => {
+    const cursor = cursors.find((one) => one.chain === chain);
+    return cursor === undefined ? null : showCursor(cursor);
+  };
   const payout = await readPayout(db, orderPk);
   const pricing = await readPricing(db, orderPk);
   const { acceptedAmount, confirmationsRequired, lateGraceSeconds, returnUrl, description, version } = order;
@@ -37,9 +41,12 @@ export async function describeOrder({ db, assets }: OpsDeps, orderPk: string): P
       acceptedAmount: orderAmount(inCoin(acceptedAmount, order), order),
       ...rest,
     },
-    options: (await readOptions(db, orderPk)).map(showOption),
+    options: (await readOptions(db, [orderPk])).map((option) => ({
+      ...showOption(order, option),
+      chainCursor: cursorOf(option.chain),
+    })),
     pricing: pricing === undefined ? null : { ...pricing, takenAt: time(pricing.takenAt) },
-    chainCursor: cursor === undefined ? null : showCursor(cursor),
+    chainCursor: cursorOf(order.chain),
     transfers: (await transfersOf(db, orderPk, SHOWN_MAX)).map((row) => showTransfer(assets, row)),
     notifications: await notificationsWithAttempts(db, orderPk),
     ledger: await ledgerOf(db, orderPk),
@@ -48,20 +55,6 @@ export async function describeOrder({ db, assets }: OpsDeps, orderPk: string): P
     ownTransactions: (await ownTransactionsOf(db, orderPk)).map(showOwnTransaction),
     decisions: (await decisionsOf(db, orderPk)).map(showDecision),
     incidents: (await findIncidents(db, { orderPk }, undefined, SHOWN_MAX)).map(showIncident),
-  };
-}
-
-function showOption(row: Awaited<ReturnType<typeof readOptions>>[number]): Detail['options'][number] {
-  const { chain, symbol, contractAddress, amount, rate, confirmationsRequired, address, chosenAt } = row;
-  return {
-    chain,
-    symbol,
-    contractAddress,
-    amount: orderAmount(amount, row),
-    rate,
-    confirmationsRequired,
-    address,
-    chosenAt: timeOrNull(chosenAt),
   };
 }
 

@@ -2,18 +2,31 @@ import { newEvent } from '@opentill/db/outbox';
 import type { Handlers } from '../handlers.ts';
 import { keyAfter, PAGE_SIZE, pageOf } from '../page.ts';
 import { notFound, opsError } from '../ops-error.ts';
-import { decisionsOf, findOrders, insertDecision, readOrderForDecision } from '../store/orders.ts';
+import {
+  decisionsOf,
+  findOrders,
+  insertDecision,
+  readOptions,
+  readOrderForDecision,
+  type OrderSummaryRow,
+} from '../store/orders.ts';
 import { lockName } from '../store/operators.ts';
 import { describeOrder } from './describe-order.ts';
 import type { OpsDeps } from './ops-deps.ts';
-import { showDecision, showOrder } from './show-order.ts';
+import { showDecision, showOption, showOrder } from './show-order.ts';
 
 export function orderHandlers(deps: OpsDeps): Pick<Handlers, 'listOrders' | 'getOrder' | 'decideOrder'> {
   const { db, clock, newId } = deps;
   return {
     async listOrders({ limit = PAGE_SIZE, cursor, ...filter }) {
       const rows = await findOrders(db, filter, keyAfter(cursor, 'uuid'), limit + 1);
-      return pageOf(rows, limit, (row) => row.orderPk, showOrder);
+      const withOptions = rows.filter(({ choices }) => choices !== null).map(({ orderPk }) => orderPk);
+      const options = Map.groupBy(await readOptions(db, withOptions), ({ orderPk }) => orderPk);
+      const show = (row: OrderSummaryRow) => ({
+        ...showOrder(row),
+        options: (options.get(row.orderPk) ?? []).map((option) => showOption(row, option)),
+      });
+      return pageOf(rows, limit, (row) => row.orderPk, show);
     },
     getOrder: ({ orderPk }) => describeOrder(deps, orderPk),
     async decideOrder({ tx, operator, emit }, { orderPk, decision, reason }) {

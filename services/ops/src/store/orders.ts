@@ -24,6 +24,7 @@ const SUMMARY = [
   'o.detected_amount as detectedAmount',
   'o.actual_amount as actualAmount',
   'o.choices',
+  'o.link_id as linkId',
   'o.address',
   'o.source_address as sourceAddress',
   'o.created_at as createdAt',
@@ -47,14 +48,16 @@ export async function readPricing(db: Db, orderPk: string) {
   return rows[0];
 }
 
-/** Empty for an order of one coin. */
-export async function readOptions(db: Db, orderPk: string) {
+/** In the order that the customer sees. */
+export async function readOptions(db: Db, orderPks: readonly string[]) {
+  if (orderPks.length === 0) return [];
   return db
     .selectFrom('order_option as x')
     .leftJoin('deposit_address as a', (join) =>
       join.onRef('a.order_pk', '=', 'x.order_pk').onRef('a.family', '=', 'x.family'),
     )
     .select([
+      'x.order_pk as orderPk',
       'x.chain',
       'x.symbol',
       'x.contract_address as contractAddress',
@@ -66,7 +69,8 @@ export async function readOptions(db: Db, orderPk: string) {
       'a.address',
       'x.chosen_at as chosenAt',
     ])
-    .where('x.order_pk', '=', orderPk)
+    .where('x.order_pk', 'in', orderPks)
+    .orderBy('x.order_pk')
     .orderBy('x.place')
     .execute();
 }
@@ -90,8 +94,12 @@ export function selectOrders(
   }
   if (filter.status !== undefined) query = query.where('o.status', '=', filter.status);
   if (filter.orderType !== undefined) query = query.where('o.order_type', '=', filter.orderType);
-  if (filter.chain !== undefined) query = query.where('o.chain', '=', filter.chain);
-  if (filter.symbol !== undefined) query = query.where(isSymbol('o.symbol', filter.symbol));
+  if (filter.linkId !== undefined) {
+    query = query.where(
+      sql<boolean>`(o.merchant_id, o.link_id) in (select merchant_id, ${filter.linkId} from merchant)`,
+    );
+  }
+  if (filter.chain !== undefined || filter.symbol !== undefined) query = query.where(acceptsCoin(filter));
   if (from !== undefined) query = query.where('o.created_at', '>=', from);
   if (until !== undefined) query = query.where('o.created_at', '<', until);
   if (ids.from !== undefined) query = query.where('o.order_pk', '>=', ids.from);
@@ -99,6 +107,16 @@ export function selectOrders(
   if (filter.address !== undefined) query = query.where(matchesAddress(filter.address));
   if (filter.txid !== undefined) query = query.where(matchesTransaction(filter.txid));
   return query;
+}
+
+/** Also an order that the customer pays, or may pay, in another coin at present. */
+function acceptsCoin(filter: Pick<OpsInput<'listOrders'>, 'chain' | 'symbol'>) {
+  const [chain, symbol] = [filter.chain ?? null, filter.symbol ?? null];
+  const isCoin = (of: string) =>
+    sql`(${chain}::text is null or ${sql.ref(`${of}.chain`)} = ${chain})
+      and (${symbol}::text is null or ${isSymbol(`${of}.symbol`, symbol ?? '')})`;
+  return sql<boolean>`case when o.choices is null then ${isCoin('o')}
+    else exists (select from order_option x where x.order_pk = o.order_pk and ${isCoin('x')}) end`;
 }
 
 export function findOrders(...page: Parameters<typeof selectOrders>) {

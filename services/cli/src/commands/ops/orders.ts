@@ -1,6 +1,7 @@
 import { createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
+import type { OpsAnswer } from '@opentill/contracts/ops/catalog';
 import { ORDER_STATUSES } from '@opentill/contracts/ops/order-views';
 import { cliError, type CliContext } from '../../context.ts';
 import type { Reason, Typed } from '../../add-command.ts';
@@ -9,7 +10,7 @@ import { parseOptionalTime } from '../../parse-moment.ts';
 import { parseChain, readLimit, parseEnum } from './read-options.ts';
 
 export interface ListOrdersOptions extends Typed<
-  'merchant' | 'status' | 'type' | 'chain' | 'address' | 'txid' | 'since' | 'until'
+  'merchant' | 'link' | 'status' | 'type' | 'chain' | 'symbol' | 'address' | 'txid' | 'since' | 'until'
 > {
   readonly limit: string;
 }
@@ -17,9 +18,11 @@ export interface ListOrdersOptions extends Typed<
 export async function listOrders(context: CliContext, options: ListOrdersOptions): Promise<void> {
   const filter = {
     merchantId: options.merchant,
+    linkId: options.link,
     status: parseEnum('--status', options.status, ORDER_STATUSES),
     orderType: parseEnum('--type', options.type, ['COLLECTION', 'PAYOUT']),
     chain: parseChain(options.chain),
+    symbol: options.symbol,
     address: options.address,
     txid: options.txid,
     from: parseOptionalTime(context.clock.now(), '--since', options.since),
@@ -36,7 +39,14 @@ export async function listOrders(context: CliContext, options: ListOrdersOptions
     o.chain,
     o.address,
     o.reason,
+    o.linkId,
+    o.options.map(shownOption).join(', '),
   ]);
+}
+
+function shownOption(option: OpsAnswer<'listOrders'>['options'][number]): string {
+  const { amount, symbol, chain, address, isCurrent } = option;
+  return `${amount} ${symbol} on ${chain}${address === null ? '' : ` at ${address}`}${isCurrent ? ' (chosen)' : ''}`;
 }
 
 /** The tracker carries it out. */
