@@ -179,6 +179,7 @@ test('names one coin, or has a price and a choice', async () => {
     ['chain', "'TRON'"],
     ['accept', "'[]'"],
     ['currency, accept', "'EUR', '{}'"],
+    ['currency, accept', "'EUR', '[]'"],
     ['chain, symbol, currency, accept', "'TRON', 'USDT', 'EUR', '[]'"],
   ] as const)
     await expect(insert(columns, values)).rejects.toMatchObject({ code: 'DATABASE_CONSTRAINT' });

@@ -52,7 +52,7 @@ export interface PaymentLink {
   /** Null, like the chain: the customer chooses the coin. */
   readonly symbol: string | null;
   readonly chain: Chain | null;
-  /** What the customer may choose from. Null without a symbol: all enabled coins. */
+  /** Coins that the customer may choose. Null without a symbol: all enabled coins. */
   readonly accept: readonly Coin[] | null;
   readonly uid: string | null;
   readonly description: string | null;

@@ -51,7 +51,7 @@ export function readLinkFields(data: JsonObject, rules: FieldRules): LinkFields 
   if ('code' in bounds) return bounds;
   const isPriced = bounds.currency !== null;
   if (!isBlank(data.get('accept')) && (!isPriced || data.has('symbol') || data.has('chain')))
-    return invalid('accept: belongs to a price without symbol and chain');
+    return invalid('accept: belongs to a price without symbol and chain; remove accept, or symbol and chain');
   const coins = readCoins(data, rules, isPriced);
   if ('code' in coins) return coins;
   const user = readUidField(data, rules.version);

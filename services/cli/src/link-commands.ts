@@ -12,14 +12,14 @@ export function addLink(program: Command, add: AddCommand): void {
   const link = program.command('link').description('payment links, which may be paid many times');
   const created = [
     ...MERCHANT,
-    option('--symbol <symbol>', 'the only coin, with --chain; without it the payer of a price chooses'),
+    option('--symbol <symbol>', 'the only coin, with --chain; without it the customer of a price chooses'),
     option('--chain <chain>'),
     option(
       '--accept <coins>',
-      'the payer chooses from these: TRON:USDT,BASE:USDC; or from all that are enabled',
+      'the customer chooses from these: TRON:USDT,BASE:USDC; or from all that are enabled',
     ),
     option('--amount <amount>', 'fixed, in units of the token; or --min and --max'),
-    option('--min <amount>', 'the payer enters an amount from this'),
+    option('--min <amount>', 'the customer enters an amount from this'),
     option('--max <amount>', 'to this'),
     option('--currency <code>', 'the amounts are prices in this currency (ISO 4217)'),
     option('--description <text>', 'shown on the page'),

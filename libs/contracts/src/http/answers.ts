@@ -180,7 +180,7 @@ export interface LinkAnswer extends LinkValue {
   /** Null, like the chain: the customer chooses the coin. */
   readonly symbol: string | null;
   readonly chain: Chain | null;
-  /** What the customer may choose from; null without a symbol: all enabled coins. */
+  /** Coins that the customer may choose. Null without a symbol: all enabled coins. */
   readonly accept: readonly { readonly chain: Chain; readonly symbol: string }[] | null;
   readonly uid: string | null;
   readonly description: string | null;

@@ -75,8 +75,7 @@ export function acceptedAssets(
 /**
  * The coins that the customer may choose, at most OPTIONS_MAX, in the order of `accept`, or of the networks file. Leaves out
  * those of disabled chains, without a valid rate, out of the token's limits, and of chains that are not ready. If none is
- * left, the problem of one of them. A payment link outlives the tokens of the networks file, so only its request may not
- * name others.
+ * left, returns the problem of one of them. Orders of a payment link skip tokens that the networks file no longer contains.
  */
 export async function pricedOptions(
   deps: Pick<OrderDeps, 'assets' | 'chains' | 'store'>,

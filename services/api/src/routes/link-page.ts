@@ -7,6 +7,7 @@ import { linkStateOf, linkUrl } from '../operations/link-answer.ts';
 import { openLinkOrder, readForm, type LinkOrder } from '../operations/open-link-order.ts';
 import { paymentUrl, profileOf } from '../operations/order-answer.ts';
 import { acceptedAssets } from '../operations/price-options.ts';
+import { OPTIONS_MAX } from '../order-fields.ts';
 import { LINK_ORDERS_PER_ADDRESS, LINK_VISITS_PER_ADDRESS, ORDERS_PER_LINK } from '../rate-limits.ts';
 import { readBody } from '../read-body.ts';
 import type { LinkRefusal } from '../store/create-orders.ts';
@@ -55,12 +56,13 @@ function formPage(
   status: number,
   entered?: string,
 ): Answer {
-  const coins = link.coin === null ? acceptedAssets(deps, link.accept).assets : [link.coin];
+  const coins =
+    link.coin === null ? acceptedAssets(deps, link.accept).assets.slice(0, OPTIONS_MAX) : [link.coin];
   const view = {
     ...link,
     merchant: profileOf(link.merchant),
     coins: coins.map(({ chain, symbol }) => ({ chain, symbol, chainName: deps.assets.nameOf(chain) })),
-    isTestNetwork: coins.some(({ chain }) => deps.assets.isTestNetwork(chain)),
+    isTestNetwork: deps.assets.all.some(({ chain }) => deps.assets.isTestNetwork(chain)),
     url: linkUrl(deps.checkoutBaseUrl, link.code),
   };
   const form = { key: deps.newId(), ...(entered === undefined ? {} : { entered }) };

@@ -26,7 +26,7 @@ export interface LinkView {
   readonly amount: string | null;
   readonly minAmount: string | null;
   readonly maxAmount: string | null;
-  /** Of several the customer chooses one on the next page. Without a currency there is one. */
+  /** If there are several, the customer chooses on the next page. Without a currency there is one. */
   readonly coins: readonly LinkCoin[];
   readonly isTestNetwork: boolean;
   /** Public address of the page. */
@@ -61,7 +61,7 @@ export function renderLinkMain(
       <form class="enter" method="post">
         <input type="hidden" name="key" value="${form.key}" autocomplete="off" />
         ${link.amount === null && renderField(link, form, say)}
-        <dl class="facts"><div><dt>${say('network')}</dt>${link.coins.map(renderCoin)}</div></dl>
+        ${link.coins.length > 0 && markup`<dl class="facts"><div><dt>${say('network')}</dt>${link.coins.map(renderCoin)}</div></dl>`}
         <button class="button">${say('continueToPay')}</button>
       </form>
     </section>
