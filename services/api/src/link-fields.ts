@@ -5,6 +5,7 @@ import { formatPrice } from '@opentill/domain/price';
 import { isBlank } from './explain/describe-value.ts';
 import { explainName } from './explain/explain-fields.ts';
 import {
+  leavesCoinOpen,
   readAmount,
   readCoins,
   readName,
@@ -50,7 +51,7 @@ export function readLinkFields(data: JsonObject, rules: FieldRules): LinkFields 
   const bounds = readBounds(data);
   if ('code' in bounds) return bounds;
   const isPriced = bounds.currency !== null;
-  if (!isBlank(data.get('accept')) && (!isPriced || data.has('symbol') || data.has('chain')))
+  if (!isBlank(data.get('accept')) && !leavesCoinOpen(data, isPriced))
     return invalid('accept: belongs to a price without symbol and chain; remove accept, or symbol and chain');
   const coins = readCoins(data, rules, isPriced);
   if ('code' in coins) return coins;

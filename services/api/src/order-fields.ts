@@ -162,9 +162,14 @@ export function readPayoutFields(data: JsonObject, rules: FieldRules): PayoutFie
   return 'code' in names ? names : { ...names, coin, amount, receiveAddress };
 }
 
-/** The coin, or those that the customer may choose: only of a price without `symbol` and `chain`. */
+/** Only a price without `symbol` and `chain` leaves the coin to the customer. */
+export function leavesCoinOpen(data: JsonObject, isPriced: boolean): boolean {
+  return isPriced && !data.has('symbol') && !data.has('chain');
+}
+
+/** Reads the coin, or those that the customer may choose. */
 export function readCoins(data: JsonObject, rules: FieldRules, isPriced: boolean): AcceptedCoins | Problem {
-  if (!isPriced || data.has('symbol') || data.has('chain')) {
+  if (!leavesCoinOpen(data, isPriced)) {
     const coin = readCoin(data, rules);
     return 'code' in coin ? coin : { coin, accept: null };
   }

@@ -70,9 +70,10 @@ export function createUnmatchedReport(
 ): UnmatchedRows {
   const shown = new Map<number, ShownTransfer>();
   const unlisted = new Map<number, ShownTransfer>();
+  const tokens = tokensOf(order);
   // Only listed ones share the limited places of the list.
   const placeOf = (transfer: TransferRow): Map<number, ShownTransfer> =>
-    unmatchedTokenOf(tokensOf(order), transfer, tokenOfIn(deps)) === undefined ? unlisted : shown;
+    unmatchedTokenOf(tokens, transfer, tokenOfIn(deps)) === undefined ? unlisted : shown;
   for (const transfer of facts.unmatched) {
     const held = transfer.unmatched;
     if (held !== null) placeOf(transfer).set(transfer.transferId, { transfer, ...held });

@@ -84,7 +84,7 @@ test(
   LONG_MS,
 );
 
-/** Reports the longest times without an answer and without a callback, until both go on after the fault. */
+/** Reports the longest times without an answer and without a callback, up to the time when both arrive again after the fault. */
 async function underFault(name: string, count: RequestCount, fault: () => Promise<object>): Promise<void> {
   const watched = { answers: () => count.answered, callbacks: () => paid.receiver.received.length };
   const pauses = Object.entries(watched).map(([what, read]) => ({ what, ...watchPauses(read) }));

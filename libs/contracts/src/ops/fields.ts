@@ -1,5 +1,5 @@
 import type { Chain } from '@opentill/domain/chains';
-import { chain as chainSchema } from '../http/schema-words.ts';
+import { chain as chainSchema, NAME_PATTERN } from '../http/schema-words.ts';
 import { bool, moment, object, orNull, text, words, type Schema } from './typed-schema.ts';
 
 const MERCHANT_ID_PATTERN = '^[A-Za-z0-9_-]{1,64}$';
@@ -9,10 +9,8 @@ export const OPERATOR_ID_PATTERN = '^[a-z0-9][a-z0-9_-]{0,31}$';
 export const SETTINGS_MERCHANT_ID = 'default';
 
 export const merchantId = text("The merchant's id.", { pattern: MERCHANT_ID_PATTERN });
-export const orderId = text("The merchant's order id.", { pattern: '^[A-Za-z0-9_.:~@-]{1,64}$' });
-export const linkId = text("The merchant's id of the payment link.", {
-  pattern: '^[A-Za-z0-9_.:~@-]{1,64}$',
-});
+export const orderId = text("The merchant's order id.", { pattern: NAME_PATTERN });
+export const linkId = text("The merchant's id of the payment link.", { pattern: NAME_PATTERN });
 export const operatorId = text("The operator's id.", { pattern: OPERATOR_ID_PATTERN });
 export const chain: Schema<Chain> = chainSchema;
 export const symbol = text('Token symbol.', { pattern: '^[A-Za-z0-9._-]{1,32}$' });

@@ -13,6 +13,7 @@ import {
   orNull,
   text,
   uuid,
+  type Properties,
   type Schema,
 } from './typed-schema.ts';
 
@@ -68,13 +69,15 @@ const option = {
   chosenAt: orNull(moment('Time of the first choice.')),
   isCurrent: bool('The coin that the customer chose last.'),
 };
+const optionsWith = <P extends Properties>(members: P) =>
+  list(
+    object('A coin in which the order may be paid.', members),
+    'Coins that the customer may choose; empty for an order of one coin. The amounts of the order are in the chosen coin.',
+  );
 
 export const order = object('An order.', {
   ...summary,
-  options: list(
-    object('A coin in which the order may be paid.', option),
-    'Coins that the customer may choose; empty for an order of one coin. The amounts of the order are in the chosen coin.',
-  ),
+  options: optionsWith(option),
 });
 
 const attempt = object('One HTTP request of a callback.', {
@@ -270,10 +273,7 @@ export const orderDetail = object('An order with all related records.', {
     version: integer('Increases with every change.'),
   }),
   pricing: orNull(pricing),
-  options: list(
-    object('A coin in which the order may be paid.', { ...option, chainCursor: orNull(cursor) }),
-    'Coins that the customer may choose; empty for an order of one coin. The amounts of the order are in the chosen coin.',
-  ),
+  options: optionsWith({ ...option, chainCursor: orNull(cursor) }),
   chainCursor: orNull(cursor),
   transfers: list(transfer, 'Transfers to its address, oldest first.'),
   notifications: list(notification, 'Callbacks, oldest first.'),

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { UNMATCHED_COUNTED, UNMATCHED_SHOWN, type TokenId } from '@opentill/contracts/format-unmatched';
 import type { OrderStatus } from '@opentill/contracts/notify-order';
 import type { Db } from '@opentill/db/database';
+import { hasListedToken } from '@opentill/db/listed-tokens';
 import type { LogoType } from '@opentill/db/merchant-tables';
 import type { Chain } from '@opentill/domain/chains';
 import type { BaseUnits } from '@opentill/domain/money';
@@ -105,15 +106,10 @@ const OPTIONS = sql.raw(optionsOf('o'));
 
 /** Columns of an order `o`. Bounded ranges of the index unmatched_deposit_shown, which is empty for most orders. */
 function unmatchedColumns(tokens: readonly TokenId[]) {
-  const chains = tokens.map(({ chain }) => chain);
-  const symbols = tokens.map(({ symbol }) => symbol);
-  // As toUnmatchedTransfers: without tokens that are no longer configured, but with those that the order accepts.
   const rows = sql`
     from unmatched_deposit d join transfer t on t.transfer_id = d.transfer_id
     where d.order_pk = o.order_pk and not d.withdrawn and not d.dust and t.state <> 'ORPHANED'
-      and ((t.chain, t.symbol) in (select * from unnest(${chains}::text[], ${symbols}::text[]))
-        or case when o.choices is null then (t.chain, t.symbol) = (o.chain, o.symbol)
-          else exists (select from order_option x where x.order_pk = o.order_pk and (x.chain, x.symbol) = (t.chain, t.symbol)) end)`;
+      and ${hasListedToken('o', tokens)}`;
   return {
     /** Newest first. */
     unmatched: sql`coalesce((

@@ -108,7 +108,7 @@ function readCoin(text: string): Coin {
 
 function onlyCoin(coins: LinkCoins): Coin {
   if (coins.symbol !== undefined) return coins;
-  throw usage('Give --symbol and --chain. Only a price, with --currency, leaves the coin to the payer.');
+  throw usage('Give --symbol and --chain. Only a price, with --currency, leaves the coin to the customer.');
 }
 
 /** A time, or a duration from now. @returns Unix seconds */

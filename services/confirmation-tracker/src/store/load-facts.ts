@@ -1,6 +1,7 @@
 import { sql, type RawBuilder } from 'kysely';
 import { UNMATCHED_SHOWN, type TokenId } from '@opentill/contracts/format-unmatched';
 import type { Tx } from '@opentill/db/database';
+import { hasListedToken } from '@opentill/db/listed-tokens';
 import type { Chain } from '@opentill/domain/chains';
 import type { TransferState } from '@opentill/domain/confirmations';
 import type { BaseUnits } from '@opentill/domain/money';
@@ -108,19 +109,15 @@ function candidates({ orders, tokens }: FactsSelection): RawBuilder<unknown> {
     ) newest${reporting.length === 0 ? sql`` : unmatchedOf(reporting, tokens)}`;
 }
 
-/** As the api lists them: of configured tokens and those that the order accepts. */
+/** The same as the api lists. */
 function unmatchedOf(orderPks: readonly string[], tokens: readonly TokenId[]): RawBuilder<unknown> {
-  const chains = tokens.map(({ chain }) => chain);
-  const symbols = tokens.map(({ symbol }) => symbol);
   return sql`
     union all
     select d.place, d.order_pk, listed.transfer_id, 'UNMATCHED', false
     from asked d cross join lateral (
       select u.transfer_id from unmatched_deposit u join transfer t using (transfer_id)
       where u.order_pk = d.order_pk and not u.withdrawn and not u.dust
-        and ((t.chain, t.symbol) in (select * from unnest(${chains}::text[], ${symbols}::text[]))
-          or case when d.choices is null then (t.chain, t.symbol) = (d.chain, d.symbol)
-            else exists (select from order_option x where x.order_pk = d.order_pk and (x.chain, x.symbol) = (t.chain, t.symbol)) end)
+        and ${hasListedToken('d', tokens)}
       order by u.transfer_id desc limit ${sql.lit(UNMATCHED_SHOWN)}
     ) listed
     where d.order_pk = any(${orderPks}::uuid[])`;

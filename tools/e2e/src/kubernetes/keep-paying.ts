@@ -17,21 +17,20 @@ export interface RequestCount {
 const RETRY_AFTER_MS = 1_000;
 
 export function countRequests(client: MerchantClient, count: RequestCount): MerchantClient {
+  const fail = async (reason: string): Promise<void> => {
+    count.failed.push(reason);
+    await abortableDelay(RETRY_AFTER_MS);
+  };
   const counted = async <Data>(ask: () => Promise<Answered<Data>>): Promise<Answered<Data>> => {
     count.requests += 1;
     try {
       const answer = await ask();
-      if (answer.httpStatus === 200) {
-        count.answered += 1;
-        return answer;
-      }
-      count.failed.push(`${answer.httpStatus} ${answer.msg}`);
-      await abortableDelay(RETRY_AFTER_MS);
+      if (answer.httpStatus === 200) count.answered += 1;
+      else await fail(`${answer.httpStatus} ${answer.msg}`);
       return answer;
     } catch (error) {
       const { message, cause } = error as Error;
-      count.failed.push(`${message}: ${String((cause as Error | undefined)?.message)}`);
-      await abortableDelay(RETRY_AFTER_MS);
+      await fail(`${message}: ${String((cause as Error | undefined)?.message)}`);
       throw error;
     }
   };
