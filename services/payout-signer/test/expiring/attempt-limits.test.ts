@@ -39,15 +39,3 @@ test('waits for a decision before each attempt after the second', async () => {
   expect(await world.attemptsOf(order)).toHaveLength(3);
   await driver.stop();
 });
-
-test('ignores a decision made before the last attempt expired', async () => {
-  const driver = await world.start();
-  const order = await world.payout();
-  await world.untilSecondAttempt(order);
-  await world.payAgain(order);
-  expect(await world.untilItWaits(order)).toBe('NEEDS_DECISION');
-  expect(await world.attemptsOf(order)).toHaveLength(2);
-  await world.payAgain(order);
-  await world.until('signed again', order, ({ length }) => length === 3);
-  await driver.stop();
-});

@@ -17,7 +17,7 @@ import { CHAIN, createStaticChainWorld, USDT, type StaticChainWorld } from './st
 // Signers of two wallets and the tracker update the same payouts, many per statement. Each locks rows in key order, and
 // the database's clock decides expiry.
 
-const ROUNDS = 8;
+const ROUNDS = 3;
 const AT_ONCE = 10;
 
 interface Wallet {
