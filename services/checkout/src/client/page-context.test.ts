@@ -25,7 +25,7 @@ const notice = (text: 'walletAsked' | 'walletSent' | 'walletFailed' | 'walletRef
   text,
   wallet: 'Wallet',
 });
-const held = { wallet: 'Wallet', walletId: 'w', transaction: null, overdue: false };
+const held = { wallet: 'Wallet', walletId: 'w', transaction: null, explorerTxUrl: null, overdue: false };
 const unsure = { ...held, state: 'UNSURE' } as const;
 const sent = { ...held, state: 'SENT' } as const;
 const reverted = { ...held, state: 'REVERTED' } as const;

@@ -37,7 +37,7 @@ function isOutcome(notice: WalletNotice | null): boolean {
   return notice?.text === 'walletSent' || notice?.text === 'walletFailed';
 }
 
-function viewOf({ state, overdue, wallet, transaction }: HeldPayment): HeldView {
+function viewOf({ state, overdue, wallet, transaction, explorerTxUrl }: HeldPayment): HeldView {
   const states = { SENT: overdue ? 'overdue' : 'sent', UNSURE: 'unsure', REVERTED: 'reverted' } as const;
-  return { state: states[state], wallet, transaction };
+  return { state: states[state], wallet, transaction, explorerTxUrl };
 }

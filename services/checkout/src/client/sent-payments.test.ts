@@ -5,7 +5,13 @@ import { createSentPayments } from './sent-payments.ts';
 
 const NOW = 1_800_000_000;
 const METAMASK = { id: 'io.metamask', name: 'MetaMask' };
-const HELD = { wallet: 'MetaMask', walletId: 'io.metamask', transaction: null, overdue: false };
+const HELD = {
+  wallet: 'MetaMask',
+  walletId: 'io.metamask',
+  transaction: null,
+  explorerTxUrl: 'https://explorer.example/tx/{txid}',
+  overdue: false,
+};
 const UNSURE = { ...HELD, state: 'UNSURE' };
 const partly = (receivedAmount: string) => anOrder({ status: 'PENDING', receivedAmount });
 
@@ -73,7 +79,7 @@ test('reads a payment that an earlier version of the page stored', () => {
   const before =
     '{"wallet":"MetaMask","state":"SENT","address":"0x70997970C51812dc3A010C7d01b50e0d17dc79C8","receivedThen":"250000000"}';
   const held = createSentPayments('a', aStorage(before), () => 200_000).find(anOrder(), NOW);
-  expect(held).toEqual({ ...HELD, walletId: '', state: 'SENT', overdue: true });
+  expect(held).toEqual({ ...HELD, walletId: '', explorerTxUrl: null, state: 'SENT', overdue: true });
 });
 
 test('holds a payment after another choice until its part of the order arrived', () => {
@@ -82,7 +88,12 @@ test('holds a payment after another choice until its part of the order arrived',
   createSentPayments('a', storage, () => 0).begin({ ...order, address: '0x1' }, METAMASK);
   const held = (fields: Parameters<typeof anOpenOrder>[0]) =>
     createSentPayments('a', storage, () => 0).find(anOpenOrder({ status: 'PENDING', ...fields }), NOW);
-  const onTron = { address: 'T1', chain: 'TRON_TEST', amount: '1084.20' } as const;
+  const onTron = {
+    address: 'T1',
+    chain: 'TRON_TEST',
+    amount: '1084.20',
+    explorerTxUrl: 'https://tron.example/{txid}',
+  } as const;
   expect(held({ ...onTron, receivedAmount: '542.00' })).toEqual(UNSURE);
   expect(held({ ...onTron, receivedAmount: '1084.20' })).toBeUndefined();
   // An order of another shop has the same id but another end.

@@ -14,6 +14,8 @@ export interface HeldPayment {
   readonly walletId: string;
   readonly state: HeldState;
   readonly transaction: string | null;
+  /** The explorer of the chain that was paid on: another coin may be chosen later. Contains `{txid}`. */
+  readonly explorerTxUrl: string | null;
   /** The payment should have arrived by now: the payer is asked to check the wallet. */
   readonly overdue: boolean;
 }
@@ -61,6 +63,7 @@ export function createSentPayments(
         walletId: id,
         state: 'UNSURE',
         transaction: null,
+        explorerTxUrl: order.explorerTxUrl ?? null,
         askedAtMs: nowMs(),
         address: order.address,
         receivedThen: String(receivedBaseUnits(order) + dueAmount(order).baseUnits),
@@ -81,8 +84,9 @@ export function createSentPayments(
       if (payment === undefined || !isOf(payment, order)) return undefined;
       if (nowSeconds >= order.expiredTime) return undefined;
       if (hasArrived(payment, order)) return undefined;
-      const { wallet, walletId, state, transaction, askedAtMs } = payment;
-      return { wallet, walletId, state, transaction, overdue: nowMs() - askedAtMs >= OVERDUE_AFTER_MS };
+      const { wallet, walletId, state, transaction, explorerTxUrl, askedAtMs } = payment;
+      const overdue = nowMs() - askedAtMs >= OVERDUE_AFTER_MS;
+      return { wallet, walletId, state, transaction, explorerTxUrl, overdue };
     },
     reverted(transaction) {
       const payment = kept.get();
@@ -140,6 +144,6 @@ function read(text: string | null): Kept | undefined {
   const payment = JSON.parse(text) as Partial<Kept> | null;
   const amounts = [payment?.receivedThen, payment?.amount ?? '0'];
   return typeof payment?.wallet === 'string' && amounts.every((amount) => /^\d+$/.test(String(amount)))
-    ? ({ walletId: '', transaction: null, askedAtMs: 0, ...payment } as Kept)
+    ? ({ walletId: '', transaction: null, explorerTxUrl: null, askedAtMs: 0, ...payment } as Kept)
     : undefined;
 }

@@ -7,6 +7,7 @@ const SENT: HeldPayment = {
   walletId: 'w',
   state: 'SENT',
   transaction: '0xhash',
+  explorerTxUrl: null,
   overdue: false,
 };
 

@@ -198,7 +198,7 @@ export function contactUrlOf({ merchant, orderId }: LinkedOrder): string | null 
 }
 
 /** Explorer page of a transaction that only the wallet has shown. */
-export function explorerUrlOf({ explorerTxUrl }: CheckoutOrder, txid: string): string | null {
+export function explorerUrlOf(explorerTxUrl: string | null, txid: string): string | null {
   return webUrl(explorerTxUrl?.replaceAll('{txid}', encodeURIComponent(txid)));
 }
 

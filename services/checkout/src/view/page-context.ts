@@ -26,6 +26,7 @@ export interface HeldView {
   readonly state: Extract<CheckoutState, 'sent' | 'overdue' | 'unsure' | 'reverted'>;
   readonly wallet: string;
   readonly transaction: string | null;
+  readonly explorerTxUrl: string | null;
 }
 
 /** Coins as `coinKey` names them. */

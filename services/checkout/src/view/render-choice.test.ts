@@ -97,7 +97,7 @@ test('marks the coin of last time, the one that is asked for, and a choice that 
   expect(failed.text).toContain('Please try again in a moment. What has arrived is recorded.');
 });
 
-const held = { state: 'sent', wallet: 'Wallet', transaction: null } as const;
+const held = { state: 'sent', wallet: 'Wallet', transaction: null, explorerTxUrl: null } as const;
 
 test.each([
   ['checking', {}, { doubtful: true }],

@@ -1,5 +1,5 @@
 import type { Say } from '../texts/create-say.ts';
-import { explorerUrlOf, type CheckoutOrder } from './checkout-order.ts';
+import { explorerUrlOf } from './checkout-order.ts';
 import { markup, type Html } from './html.ts';
 import type { HeldView } from './page-context.ts';
 import { renderTransaction } from './render-facts.ts';
@@ -16,13 +16,13 @@ export function heldAdvice({ state, wallet }: HeldView, say: Say): string {
 }
 
 /** Takes the place of amount, address and time once a wallet was asked to send. */
-export function renderHeld(order: CheckoutOrder, held: HeldView, say: Say): Html {
-  const { state, wallet, transaction } = held;
+export function renderHeld(held: HeldView, say: Say): Html {
+  const { state, wallet, transaction, explorerTxUrl } = held;
   const again = markup`<button type="button" class="button plain" data-pay-again>${say('payAgain')}</button>`;
   return markup`<div class="held">
     ${
       transaction !== null &&
-      markup`<dl class="facts"><div><dt>${say('transaction')}</dt><dd>${renderTransaction(transaction, explorerUrlOf(order, transaction), say)}</dd></div></dl>`
+      markup`<dl class="facts"><div><dt>${say('transaction')}</dt><dd>${renderTransaction(transaction, explorerUrlOf(explorerTxUrl, transaction), say)}</dd></div></dl>`
     }
     ${
       state === 'sent'

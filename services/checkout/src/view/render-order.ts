@@ -77,7 +77,7 @@ export function renderOrder(order: CheckoutOrder, around: PageContext, say: Say)
       <div class="arrivals" role="status">${questioned ? renderQuestion(order, say) : renderUnmatched(order, state, say)}</div>
       ${state === 'choose' && renderChoice(order, around, say)}
       ${payable !== null && renderPayment(payable, around, say)}
-      ${around.held?.state === state && renderHeld(order, around.held, say)}
+      ${around.held?.state === state && renderHeld(around.held, say)}
       ${state === 'confirming' && renderConfirming(order, say)}
       ${state === 'paid' && renderReceipt(order, around, say)}
       ${state !== 'paid' && !unpaid && asksShop(order, state) && renderOrderNumber(order, say)}

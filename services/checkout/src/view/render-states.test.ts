@@ -16,7 +16,12 @@ const say = createSay('en', ALL_TEXTS.en);
 const draw = (fields: Parameters<typeof anOrder>[0], around: Partial<PageContext> = {}, speak = say) =>
   renderOrder(anOrder(fields), { ...defaultPageContext(NOW), ...around }, speak).html;
 const held = (state: HeldView['state'], transaction: string | null = '0xabc') =>
-  ({ state, wallet: 'MetaMask', transaction }) satisfies HeldView;
+  ({
+    state,
+    wallet: 'MetaMask',
+    transaction,
+    explorerTxUrl: 'https://explorer.example/tx/{txid}',
+  }) satisfies HeldView;
 const titleIn = (html: string) => /<h1>(.*?)<\/h1>/.exec(html)?.[1];
 
 /** One order for each state, with the title of its page: of a merchant, and of one without a name. */
@@ -89,6 +94,12 @@ describe('a payment that a wallet was asked to send', () => {
     expect(html).toMatch(/<summary class="quiet">It was not sent<\/summary>.*data-pay-again/s);
   });
 
+  test('links to the explorer of its own chain after the choice of another coin', () => {
+    const html = draw({ explorerTxUrl: 'https://other.example/{txid}' }, { held: held('sent') });
+    expect(html).toContain('href="https://explorer.example/tx/0xabc"');
+    expect(html).not.toContain('other.example');
+  });
+
   test.each(['overdue', 'unsure', 'reverted'] as const)('offers the way back at once if %s', (state) => {
     const html = draw({}, { held: held(state, null) });
     expect(html).toContain('data-pay-again');
@@ -97,7 +108,7 @@ describe('a payment that a wallet was asked to send', () => {
 
   test('links to web pages only', () => {
     for (const explorerTxUrl of [null, 'javascript:alert("{txid}")']) {
-      expect(draw({ explorerTxUrl }, { held: held('sent') })).not.toContain('block explorer');
+      expect(draw({}, { held: { ...held('sent'), explorerTxUrl } })).not.toContain('block explorer');
     }
   });
 });
