@@ -44,8 +44,12 @@ const EXPIRES_AT_MAX_SECONDS = 4_102_444_800;
 
 const invalid = (detail: string): Problem => ({ code: 'LINK_INVALID', detail });
 
-/** Reads `data` of link/create. Returns the first error in the order of docs/api.md section 10. */
-export function readLinkFields(data: JsonObject, rules: FieldRules): LinkFields | Problem {
+/**
+ * Reads `data` of link/create. Returns the first error in the order of docs/api.md section 10. A member that is null is
+ * absent, so that the members of an answer can be sent.
+ */
+export function readLinkFields(sent: JsonObject, rules: FieldRules): LinkFields | Problem {
+  const data = new Map([...sent].filter(([, value]) => value !== null));
   const named = readLinkId(data);
   if ('code' in named) return named;
   const bounds = readBounds(data);

@@ -148,6 +148,18 @@ describe('operations', () => {
     });
   });
 
+  test('takes null as absent in every optional member', async () => {
+    const names = ['amount', 'minAmount', 'maxAmount', 'minPrice', 'maxPrice', 'symbol', 'chain', 'accept'];
+    const more = ['uid', 'description', 'returnUrl', 'stock', 'expiresAt'];
+    const nulls = Object.fromEntries([...names, ...more].map((name) => [name, null]));
+    const asked = fields(OPEN_COIN);
+    const { data: link } = await create({ ...asked, ...nulls });
+    expect(link).toMatchObject({ price: '49.90', symbol: null, chain: null, accept: null, stock: null });
+    expect((await create(asked)).data).toEqual(link);
+    const ofCoin = fields({ price: null, currency: null, minPrice: null, maxPrice: null, accept: null });
+    expect((await create(ofCoin)).data).toMatchObject({ amount: '25.00', symbol: 'USDT' });
+  });
+
   test('makes one link of equal requests sent at once', async () => {
     const asked = fields();
     const answers = await Promise.all(Array.from({ length: 8 }, () => create(asked)));
@@ -175,6 +187,10 @@ describe('operations', () => {
     [{ ...OPEN_COIN, accept: [USDT], symbol: 'USDT' }, 'The link is invalid.', /^accept: /],
     [{ ...OPEN_COIN, amount: '5' }, 'The link is invalid.', /^amount, price: /],
     [{ symbol: undefined, chain: undefined }, 'The symbol cannot be left blank.', undefined],
+    [{ symbol: null, chain: null }, 'The symbol cannot be left blank.', undefined],
+    [{ ...OPEN_COIN, chain: null, symbol: 'USDT' }, 'The chain cannot be left blank.', undefined],
+    [{ ...OPEN_COIN, symbol: '', chain: '' }, 'The symbol cannot be left blank.', undefined],
+    [{ linkId: null }, 'The linkId is invalid.', undefined],
     [{ ...OPEN_COIN, accept: [] }, 'The accept is invalid.', /^accept: /],
     [{ ...OPEN_COIN, accept: [{ ...USDT, symbol: 'XYZ' }] }, 'Unsupported symbol or chain', undefined],
     [{ ...OPEN_COIN, accept: [{ chain: 'ETH', symbol: 'USDT' }] }, 'Unsupported symbol or chain', undefined],

@@ -14,6 +14,7 @@ const linkId: JsonSchema = {
 };
 const value = (description: string): JsonSchema => ({
   ...requestAmount,
+  anyOf: [...requestAmount.anyOf, { type: 'null' }],
   description,
   examples: [],
 });
@@ -48,15 +49,15 @@ export const createLinkData: JsonSchema = {
   ],
   properties: {
     linkId,
-    amount: requestAmount,
+    amount: { ...value(requestAmount.description), examples: requestAmount.examples },
     price: value('Instead of the amount: a price in `currency`, with at most its minor units.'),
     minAmount: value('Instead of the amount: the least that the customer may enter.'),
     maxAmount: value('The most that the customer may enter.'),
     minPrice: value('The same in `currency`: the least that the customer may enter.'),
     maxPrice: value('The most that the customer may enter.'),
     currency: { type: ['string', 'null'], description: 'Of the prices: a code of ISO 4217.', examples: [] },
-    symbol: requestSymbol,
-    chain,
+    symbol: orNull(requestSymbol),
+    chain: orNull(chain),
     accept: {
       ...acceptedCoins,
       description:
