@@ -132,6 +132,22 @@ describe('operations', () => {
     expect(new Set(listed).size).toBe(listed.length);
   });
 
+  test('rejects a page before an unknown link; before the oldest it is empty', async () => {
+    const owner = await aMerchant(admin.kysely, { merchantId: 'pages', rateLimits: NO_LIMITS });
+    await api.knows(owner);
+    const other = await create(fields());
+    const { linkId } = (await api.post('/v1/link/create', fields(), { merchant: owner })).data;
+    const page = async (before: string) =>
+      api.post('/v1/link/list', { limit: 5, before }, { merchant: owner });
+    for (const unknown of ['unknown', other.data.linkId as string])
+      expect(await page(unknown)).toMatchObject({
+        code: 400,
+        msg: 'The link is invalid.',
+        detail: 'before: no link has this id; write `next` of the page before',
+      });
+    expect((await page(linkId)).data).toEqual({ links: [], next: null });
+  });
+
   test('returns the link for an equal request, also when it would be rejected today', async () => {
     const asked = fields({ expiresAt: api.nowSeconds() + 60 });
     const first = await create(asked);

@@ -66,7 +66,12 @@ export async function listLinks(
   { merchant, nonce, fields }: LinkRequest<LinkPage>,
 ): Promise<Answer> {
   if (!(await deps.store.spendNonce(nonce))) return refusal('NONCE_USED');
-  const rows = await deps.store.listLinks(merchant.merchantId, fields);
+  const { merchantId } = merchant;
+  const rows = await deps.store.listLinks(merchantId, fields);
+  // An empty page would look like the end of the list.
+  const isEmptyPage = rows.length === 0 && fields.before !== null;
+  if (isEmptyPage && (await deps.store.findLink(merchantId, fields.before)) === undefined)
+    return refusal('LINK_INVALID', 'before: no link has this id; write `next` of the page before');
   const links = rows.slice(0, fields.limit).map((row) => toLinkAnswer(row, deps.checkoutBaseUrl));
   const next = rows.length > fields.limit ? (links.at(-1)?.linkId ?? null) : null;
   return success({ links, next } satisfies LinksAnswer);
