@@ -6,7 +6,7 @@ import { PRESET_CHAINS, type Chain, type PresetChain } from '@opentill/domain/ch
 interface PaymentFacts {
   /** A token transfer in usual conditions. LOW: below 0.10 USD. MEDIUM: up to about 5 USD. HIGH: may exceed that by far. */
   readonly feeClass: FeeClass;
-  /** Usual time until a block is final. */
+  /** Usual time until a block has the tag `finalized`, or is solid. */
   readonly finalitySeconds: number;
 }
 
@@ -45,6 +45,8 @@ export function feeClassOf(chain: Chain): FeeClass | null {
 export function expectedSeconds(network: NetworkConfig, confirmations: number | null): number | null {
   const ofBlocks = (blocks: number) => Math.ceil((blocks * network.blockTimeMs) / 1_000);
   if (confirmations !== null) return ofBlocks(confirmations);
-  const finality = factsOf(network.chain)?.finalitySeconds;
-  return finality === undefined ? null : Math.max(finality, ofBlocks(network.finality?.minDepth ?? 0));
+  const { tag, minDepth = 0 } = network.finality ?? {};
+  // A block is safe much earlier than final, at a time that depends on how often the chain's operator sends its data.
+  const finality = tag === 'safe' ? undefined : factsOf(network.chain)?.finalitySeconds;
+  return finality === undefined ? null : Math.max(finality, ofBlocks(minDepth));
 }
