@@ -7,6 +7,7 @@ import type { Database } from '@opentill/db/database';
 import { announcePresence } from '@opentill/db/presence';
 import type { UnmatchedReason } from '@opentill/domain/settle-transfer';
 import { aFate, anOwnTransaction, aReservedPayout } from '@opentill/testkit/payout-scenario';
+import { anOption, anOrderWithOptions, choose } from '@opentill/testkit/order-options';
 import {
   aChainCursor,
   aCollection,
@@ -404,6 +405,43 @@ describe('the field unmatched', () => {
     expect(await shownBy(order)).toMatchObject([{ txid: wrongToken.tx_hash }]);
     const { data } = await api.signedGet('pay', order.order_id);
     expect(data.unmatchedCount).toBe(1);
+  });
+
+  it("lists the order's own coin after it and its chain left the networks file", async () => {
+    const gone = { symbol: 'GONE', contract_address: STRANGER } as const;
+    const order = await collection({ status: 'EXPIRED', ...gone, decimals: 8, display_decimals: 3 });
+    await insert(order, await aTransfer(admin.kysely, order, { ...gone, amount: 150_000_000n }), 'LATE');
+    expect(await shownBy(order)).toMatchObject([{ symbol: 'GONE', amount: '1.500', reason: 'LATE' }]);
+    const away = await collection({ status: 'EXPIRED', chain: 'AVAX_FUJI_TEST', ...gone });
+    await insert(away, await aTransfer(admin.kysely, away, { ...gone, amount: 2_000_000n }), 'LATE');
+    expect(await shownBy(away)).toMatchObject([
+      { chain: 'AVAX_FUJI_TEST', chainName: 'AVAX_FUJI_TEST', amount: '2.00', explorerUrl: null },
+    ]);
+  });
+
+  it('lists options that left the networks file, but no other coin that did', async () => {
+    const tron = anOption('TRON_TEST', 'USDT', 53_900_000n);
+    const gone = anOption('ETH_SEPOLIA', 'GONE', 53_950_000n);
+    const made = await anOrderWithOptions(admin.kysely, [tron, gone], { merchant_id: 'shop' });
+    for (const option of [tron, gone, anOption('ETH_SEPOLIA', 'DAI', 1n)]) {
+      if (option.symbol !== 'DAI') await choose(admin.kysely, made, option);
+      const { address } = await admin.kysely
+        .selectFrom('deposit_address')
+        .select('address')
+        .where('order_pk', '=', made.order_pk)
+        .where('family', '=', option.family)
+        .executeTakeFirstOrThrow();
+      const { chain, family, symbol, contract_address } = option;
+      const paid = { chain, family, symbol, contract_address, address, amount: 7_000_000n };
+      const transfer = await aTransfer(admin.kysely, paid);
+      await insert({ ...made, address }, transfer, symbol === 'DAI' ? 'WRONG_TOKEN' : 'LATE');
+    }
+    expect(await shownBy({ ...made, address: '' })).toMatchObject([
+      { chain: 'ETH_SEPOLIA', symbol: 'GONE', amount: '7.00', reason: 'LATE' },
+      { chain: 'TRON_TEST', symbol: 'USDT', amount: '7.00', reason: 'LATE' },
+    ]);
+    const { data } = await api.signedGet('pay', made.order_id);
+    expect(data.unmatchedCount).toBe(2);
   });
 
   it('is read in the query of the order', async () => {

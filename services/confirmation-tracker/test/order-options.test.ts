@@ -4,6 +4,7 @@ import { sql } from 'kysely';
 import { ALL_SHARES } from '@opentill/domain/order-shares';
 import { anOption, anOrderWithOptions, choose, type TestOption } from '@opentill/testkit/order-options';
 import { aTransfer, type TransferRow } from '@opentill/testkit/scenario';
+import { settleTransfers } from '../src/handlers/settle-event.ts';
 import { findDueOrders } from '../src/store/find-unsettled.ts';
 import { at, createTrackerScenario, envelope, TTL, type TrackerScenario } from './tracker-scenario.ts';
 
@@ -219,6 +220,32 @@ describe('an order with options', () => {
     await s.deliver(envelope('order.decided', { orderPk: order.order_pk }));
     expect(await s.state(order)).toMatchObject({ status: 'SUCCESS' });
     expect(await creditsOf(order)).toEqual([{ chain: 'TRON_TEST', symbol: 'USDT', amount: TRON.amount }]);
+  });
+
+  test('reports a late payment in an option whose chain left the networks file', async () => {
+    const { merchantId } = await s.merchant({ notifyUnmatched: true });
+    const order = await anOrder({ merchant_id: merchantId });
+    await choose(s.admin, order, TRON);
+    await choose(s.admin, order, SEPOLIA);
+    for (const chain of CHAINS) await s.chainAt(120, TTL + 60, chain);
+    await s.sweepDue();
+    const late = await pay(order, TRON, 20_000_000n, { atSecond: TTL + 30, state: 'VERIFIED' });
+    const other = await pay(order, anOption('ETH_SEPOLIA', 'GONE', 1n), 7n, { atSecond: TTL + 30 });
+    const settle = async (second: number, ...transfers: readonly TransferRow[]) => {
+      const ids = transfers.map(({ transfer_id }) => transfer_id);
+      await settleTransfers({ ...s.deps, clock: { now: () => at(second) } }, ids);
+    };
+    await settle(TTL + 100, late, other);
+    // Lists the first one as it is stored.
+    const again = await pay(order, TRON, 1_000_000n, { atSecond: TTL + 31, state: 'VERIFIED' });
+    await settle(TTL + 200, again);
+    const reports = (await s.callbacks(order)).filter(({ type }) => type === 'ORDER_UNMATCHED');
+    const tron = { chain: 'TRON_TEST', symbol: 'USDT', reason: 'LATE' };
+    const first = { ...tron, amount: '20.00', txid: late.tx_hash };
+    expect(reports.map(({ data }) => data)).toMatchObject([
+      { status: 'EXPIRED', unmatched: [first] },
+      { status: 'EXPIRED', unmatched: [{ ...tron, amount: '1.00', txid: again.tx_hash }, first] },
+    ]);
   });
 
   test('is accepted with money in an unlisted coin, at its worth in the current coin', async () => {
