@@ -5,44 +5,46 @@ export interface SourceMapFile {
 }
 
 const BASE64 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
+const DIGITS = Uint8Array.from({ length: 128 }, (_, code) =>
+  Math.max(0, BASE64.indexOf(String.fromCharCode(code))),
+);
 const CONTINUES = 32;
+const [COMMA, SEMICOLON] = [44, 59];
 
 /**
  * `source:line:column` of a position in a generated file. Lines and columns begin with 1. Reads the map up to the line
- * and stores nothing.
+ * in one pass and stores nothing: a bundle's map has 300,000 segments, and each frame of a first error needs it.
  */
 export function findSource(map: SourceMapFile, line: number, column: number): string | undefined {
-  const lines = map.mappings.split(';', line);
-  if (lines.length < line) return undefined;
+  const { mappings, sources } = map;
   // Each field is the difference to its previous value; that of the generated column begins anew with each line.
-  let [source, sourceLine, sourceColumn] = [0, 0, 0];
+  let [generated, source, sourceLine, sourceColumn] = [0, 0, 0, 0];
+  let [atLine, field, value, shift] = [1, 0, 0, 0];
   let best: string | undefined;
-  for (const [index, segments] of lines.entries()) {
-    let generated = 0;
-    for (const segment of segments === '' ? [] : segments.split(',')) {
-      const fields = decode(segment);
-      generated += fields[0] ?? 0;
-      if (fields.length < 4) continue;
-      source += fields[1] ?? 0;
-      sourceLine += fields[2] ?? 0;
-      sourceColumn += fields[3] ?? 0;
-      if (index === line - 1 && generated < column)
-        best = `${map.sources[source]}:${sourceLine + 1}:${sourceColumn + 1}`;
+  for (let index = 0; index <= mappings.length && atLine <= line; index += 1) {
+    const code = index === mappings.length ? SEMICOLON : mappings.charCodeAt(index);
+    if (code === COMMA || code === SEMICOLON) {
+      if (atLine === line && field >= 4 && generated < column)
+        best = `${sources[source]}:${sourceLine + 1}:${sourceColumn + 1}`;
+      field = 0;
+      if (code === SEMICOLON) {
+        atLine += 1;
+        generated = 0;
+      }
+      continue;
     }
-  }
-  return best;
-}
-
-function decode(segment: string): readonly number[] {
-  const fields: number[] = [];
-  let [value, shift] = [0, 0];
-  for (const digit of segment) {
-    const bits = BASE64.indexOf(digit);
+    const bits = DIGITS[code] ?? 0;
     value += (bits & (CONTINUES - 1)) << shift;
     shift += 5;
     if (bits & CONTINUES) continue;
-    fields.push(value & 1 ? -(value >> 1) : value >> 1);
-    [value, shift] = [0, 0];
+    const change = value & 1 ? -(value >> 1) : value >> 1;
+    if (field === 0) generated += change;
+    else if (field === 1) source += change;
+    else if (field === 2) sourceLine += change;
+    else if (field === 3) sourceColumn += change;
+    field += 1;
+    value = 0;
+    shift = 0;
   }
-  return fields;
+  return best;
 }
