@@ -54,6 +54,14 @@ const SWEEPS: Readonly<Partial<Record<Family, object>>> = {
   },
 };
 
+export function policyFilesIn({ keys }: Pick<StateDirectory, 'keys'>): PolicyFiles {
+  return {
+    policyFile: join(keys, 'policy.sealed.json'),
+    approverKeyFile: join(keys, 'approver-key.json'),
+    approverPassphraseFile: join(keys, 'approver-passphrase'),
+  };
+}
+
 /** Keeps a policy that is sealed for the same text and networks. The first run creates the approver's key. */
 export async function preparePolicy(
   directory: StateDirectory,
@@ -62,9 +70,10 @@ export async function preparePolicy(
   localNetworks: LocalNetworks,
 ): Promise<PolicyFiles> {
   const networks = allNetworks(localNetworks);
-  const policyFile = join(directory.keys, 'policy.sealed.json');
+  const files = policyFilesIn(directory);
+  const { policyFile } = files;
   const digestFile = join(directory.keys, 'policy.sealed-for');
-  const { publicKey, ...approver } = await prepareApprover(directory, secrets);
+  const publicKey = await prepareApprover(files, secrets);
   const { fingerprint } = await readPublicKeys(publicKeysFile, LOCAL_CODECS);
   const text = JSON.stringify(localPolicy(localNetworks, publicKey), null, 2);
   const sealed = networks.map(({ chain, chainId, genesisId, payouts, tokens }) => ({
@@ -75,7 +84,6 @@ export async function preparePolicy(
     tokens,
   }));
   const sealedFor = createHash('sha256').update(JSON.stringify({ text, sealed, fingerprint })).digest('hex');
-  const files = { policyFile, ...approver };
   if (existsSync(policyFile) && existsSync(digestFile) && readFileSync(digestFile, 'utf8') === sealedFor)
     return files;
   writeFileSync(join(directory.keys, 'policy.json'), text, { mode: 0o600 }); // readable copy
@@ -86,17 +94,15 @@ export async function preparePolicy(
   return files;
 }
 
+/** Returns the public key. */
 async function prepareApprover(
-  directory: StateDirectory,
+  { approverKeyFile, approverPassphraseFile }: PolicyFiles,
   secrets: LocalSecrets,
-): Promise<Omit<PolicyFiles, 'policyFile'> & { readonly publicKey: string }> {
-  const approverKeyFile = join(directory.keys, 'approver-key.json');
-  const approverPassphraseFile = join(directory.keys, 'approver-passphrase');
+): Promise<string> {
   writeFileSync(approverPassphraseFile, `${secrets.approverPassphrase}\n`, { mode: 0o600 });
-  const publicKey = existsSync(approverKeyFile)
+  return existsSync(approverKeyFile)
     ? (JSON.parse(readFileSync(approverKeyFile, 'utf8')) as { keyId: string }).keyId // the unencrypted part
-    : await createApproverKey(approverKeyFile, secrets.approverPassphrase);
-  return { approverKeyFile, approverPassphraseFile, publicKey };
+    : createApproverKey(approverKeyFile, secrets.approverPassphrase);
 }
 
 function localPolicy(networks: LocalNetworks, approver: string): object {

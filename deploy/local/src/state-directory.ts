@@ -45,17 +45,7 @@ export function prepareStateDirectory(root: string, keep: boolean): StateDirecto
       { retryable: false },
     );
   }
-  const directory: StateDirectory = {
-    root,
-    servers: join(root, 'servers'),
-    chains: join(root, 'chains'),
-    logs: join(root, 'logs'),
-    keys: join(root, 'keys'),
-    networksFile: join(root, 'networks.json'),
-    operatorFile: operatorFileOf(root),
-    operatorTokenFile: join(root, 'keys', 'operator-token'),
-    topUpsFile: join(root, 'chains', 'top-ups.json'),
-  };
+  const directory = stateDirectoryAt(root);
   rmSync(directory.logs, { recursive: true, force: true });
   if (!keep) {
     rmSync(directory.chains, { recursive: true, force: true });
@@ -66,6 +56,21 @@ export function prepareStateDirectory(root: string, keep: boolean): StateDirecto
     mkdirSync(path, { recursive: true, mode: 0o700 });
   }
   return directory;
+}
+
+/** Paths in the state directory `root`. */
+export function stateDirectoryAt(root: string): StateDirectory {
+  return {
+    root,
+    servers: join(root, 'servers'),
+    chains: join(root, 'chains'),
+    logs: join(root, 'logs'),
+    keys: join(root, 'keys'),
+    networksFile: join(root, 'networks.json'),
+    operatorFile: operatorFileOf(root),
+    operatorTokenFile: join(root, 'keys', 'operator-token'),
+    topUpsFile: join(root, 'chains', 'top-ups.json'),
+  };
 }
 
 export function operatorFileOf(root: string): string {

@@ -5,7 +5,7 @@ import { fencedBlocks, readMarkdownFiles, type MarkdownFile } from './read-markd
  * Each command in a sentence must also be in a block that is run.
  */
 export type Runner =
-  /** tools/e2e/test/npm-start.test.ts, on the gateway of `npm start`. */
+  /** tools/e2e/test/gateway.test.ts, on the gateway of `npm start`. */
   | 'npm-start'
   /** tools/e2e/test/npm-start.full.test.ts, the same for slow commands. */
   | 'npm-start-long'

@@ -22,12 +22,16 @@ export interface NpmStart {
   press(signal: 'SIGINT' | 'SIGKILL'): void;
 }
 
-export function runNpmStart(stateDir: string, args: readonly string[] = []): NpmStart {
+export function runNpmStart(
+  stateDir: string,
+  args: readonly string[] = [],
+  settings: Readonly<Record<string, string>> = {},
+): NpmStart {
   const child: ChildProcess = spawn('npm', ['start', '--', ...args], {
     cwd: CHECKOUT,
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...withoutServers(process.env), OPENTILL_STATE_DIR: stateDir },
+    env: { ...withoutServers(process.env), OPENTILL_STATE_DIR: stateDir, ...settings },
   });
   let output = '';
   for (const stream of [child.stdout, child.stderr])

@@ -19,12 +19,13 @@ import {
   undeliveredCount,
 } from './check-books.ts';
 import { createMerchantClient, createPatientClient, type MerchantClient } from './merchant-client.ts';
+import type { RunningGateway } from './running-gateway.ts';
 import { createSuiUnderTest, type SuiUnderTest } from './sui-under-test.ts';
 import { WAIT_MS } from './time-limits.ts';
 import { createTronUnderTest, type TronUnderTest } from './tron-under-test.ts';
 
-export interface GatewayUnderTest {
-  readonly gateway: Gateway;
+export interface GatewayUnderTest<Running extends RunningGateway = Gateway> {
+  readonly gateway: Running;
   readonly merchant: MerchantClient;
   readonly receiver: CallbackReceiver;
   /** The EVM devnets, or the EVM networks of `ownNodes`. */
@@ -62,7 +63,12 @@ export async function startGatewayUnderTest(
       merchant: { token, webhookSecret, callbackUrl: receiver.url, version: 'V3' },
     });
     receiver.forwardTo(`${gateway.shopUrl}/callbacks`);
-    return createGatewayUnderTest({ gateway, token, webhookSecret, receiver, removeFiles });
+    const stop = async (): Promise<void> => {
+      await gateway.stop();
+      await receiver.close();
+      removeFiles();
+    };
+    return createGatewayUnderTest({ gateway, merchantToken: token, webhookSecret, receiver, stop });
   } catch (error) {
     await receiver.close();
     removeFiles();
@@ -76,14 +82,14 @@ function chainUnderTest(network: NetworkConfig): ChainUnderTest {
   return createChainUnderTest({ network, node: { rpcUrl: endpoint.url } });
 }
 
-function createGatewayUnderTest(parts: {
-  readonly gateway: Gateway;
-  readonly token: string;
+export function createGatewayUnderTest<Running extends RunningGateway>(parts: {
+  readonly gateway: Running;
+  readonly merchantToken: string;
   readonly webhookSecret: string;
   readonly receiver: CallbackReceiver;
-  readonly removeFiles: () => void;
-}): GatewayUnderTest {
-  const { gateway, token, webhookSecret, receiver, removeFiles } = parts;
+  readonly stop: () => Promise<void>;
+}): GatewayUnderTest<Running> {
+  const { gateway, receiver } = parts;
   const database = openDatabase({
     url: gateway.database.url,
     applicationName: 'e2e',
@@ -97,15 +103,12 @@ function createGatewayUnderTest(parts: {
   const booked = [...evm, ...(tron === undefined ? [] : [tron]), ...(sui === undefined ? [] : [sui])];
   let orders = 0;
   return {
-    gateway,
-    receiver,
+    ...parts,
     chains,
     tron,
     sui,
     database,
-    merchant: createPatientClient(createMerchantClient(gateway.apiUrl, token)),
-    merchantToken: token,
-    webhookSecret,
+    merchant: createPatientClient(createMerchantClient(gateway.apiUrl, parts.merchantToken)),
     newOrderId: () => `order-${(orders += 1)}-${randomBytes(3).toString('hex')}`,
     async findProblems() {
       const { kysely: db } = database;
@@ -126,9 +129,7 @@ function createGatewayUnderTest(parts: {
     },
     async stop() {
       await database.close();
-      await gateway.stop();
-      await receiver.close();
-      removeFiles();
+      await parts.stop();
     },
   };
 }

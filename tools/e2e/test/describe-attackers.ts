@@ -13,6 +13,7 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import { approvalText } from '@opentill/wallet/policy/approval';
 import { signApproval } from '@opentill/wallet/policy/approver-key';
 import type { ChainUnderTest } from '../src/chain-under-test.ts';
+import type { RunningGateway } from '../src/running-gateway.ts';
 import type { GatewayUnderTest } from '../src/start-gateway-under-test.ts';
 import { WAIT_MS } from '../src/time-limits.ts';
 
@@ -31,7 +32,7 @@ interface ForgedOrder {
  * An attacker with the database role and broker user of the api or of ops uses all their rights. The signer must sign no
  * payout that the sealed policy does not allow.
  */
-export function describeAttackers(under: () => GatewayUnderTest): void {
+export function describeAttackers(under: () => GatewayUnderTest<RunningGateway>): void {
   let api: Database;
   let ops: Database;
   let bsc: ChainUnderTest;

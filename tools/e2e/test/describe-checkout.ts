@@ -1,20 +1,16 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { findAccessibilityProblems } from '../src/find-accessibility-problems.ts';
 import { injectWallet, type InjectedWallet } from '../src/injected-wallet.ts';
-import { HAS_BROWSER, openBrowser, type BrowserUnderTest } from '../src/open-browser.ts';
+import type { BrowserUnderTest } from '../src/open-browser.ts';
+import type { RunningGateway } from '../src/running-gateway.ts';
 import type { GatewayUnderTest } from '../src/start-gateway-under-test.ts';
 import { WAIT_MS } from '../src/time-limits.ts';
 
-export function describeCheckout(under: () => GatewayUnderTest): void {
-  describe.skipIf(!HAS_BROWSER)('checkout', () => {
-    let browser: BrowserUnderTest;
-    beforeAll(async () => {
-      browser = await openBrowser();
-    });
-    afterAll(async () => {
-      await browser?.close();
-    });
-
+export function describeCheckout(
+  under: () => GatewayUnderTest<RunningGateway>,
+  browser: () => BrowserUnderTest,
+): void {
+  describe('checkout', () => {
     it('is paid once by a browser wallet, on the right chain with the exact amount', async () => {
       const { ETH_SEPOLIA: eth, BSC_TEST: bsc } = under().chains;
       const { data } = await under().merchant.createCollection({
@@ -25,7 +21,7 @@ export function describeCheckout(under: () => GatewayUnderTest): void {
         returnUrl: under().gateway.shopUrl,
       });
       let wallet: InjectedWallet | undefined;
-      const view = await browser.open(data!.paymentUrl!, {
+      const view = await browser().open(data!.paymentUrl!, {
         phone: true,
         async prepare(page) {
           wallet = await injectWallet(page, [

@@ -7,7 +7,8 @@ import type { EvmDevnetChain } from '@opentill/local/gateway-options';
 import { DENIED_RECEIVER } from '@opentill/local/prepare-policy';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import type { ChainUnderTest } from '../src/chain-under-test.ts';
-import { runOpentill, type CommandResult } from '../src/run-opentill.ts';
+import { runOpentill } from '../src/run-opentill.ts';
+import type { RunningGateway } from '../src/running-gateway.ts';
 import type { GatewayUnderTest } from '../src/start-gateway-under-test.ts';
 import { WAIT_MS } from '../src/time-limits.ts';
 
@@ -18,7 +19,7 @@ const PAID = 'ORDER_SUCCESS SUCCESS';
 const FAILED = 'ORDER_FAILED FAILED';
 const WAY_OF_A_PAYOUT = [CREATED, SENT, CONFIRMING, PAID];
 
-export function describePayouts(under: () => GatewayUnderTest): void {
+export function describePayouts(under: () => GatewayUnderTest<RunningGateway>): void {
   const receiver = () => getAddress(hexlify(randomBytes(20)));
   const hotWallet = () => getAddress(under().gateway.wallet.evmHotWallet);
 
@@ -124,6 +125,7 @@ export function describePayouts(under: () => GatewayUnderTest): void {
     return answer;
   }
 
+  // Concurrent payouts are of different tokens, whose balances the tests compare.
   describe('a payout', () => {
     it('waits while its asset is held, and continues after the release', async () => {
       const { BSC_TEST: bsc } = under().chains;
@@ -150,11 +152,11 @@ export function describePayouts(under: () => GatewayUnderTest): void {
       await untilStory(order, WAY_OF_A_PAYOUT);
     });
 
-    it('sends the exact amount on both EVM chains, with four ordered callbacks', async () => {
+    it.concurrent('sends the exact amount on both EVM chains, with four ordered callbacks', async () => {
       await Promise.all((['ETH_SEPOLIA', 'BSC_TEST'] as const).map(payAndLook));
     });
 
-    it('is rejected with 422 above the balance, and made once if requested twice', async () => {
+    it.concurrent('is rejected with 422 above the balance, and made once if requested twice', async () => {
       const { ETH_SEPOLIA: eth } = under().chains;
       const before = await accounts(eth, 'USDC');
       const fields = { symbol: 'USDC', chain: 'ETH_SEPOLIA', receiveAddress: receiver() };
@@ -178,6 +180,37 @@ export function describePayouts(under: () => GatewayUnderTest): void {
       expect(await eth.balance('USDC', fields.receiveAddress)).toBe(eth.baseUnits('USDC', '0.03'));
     });
 
+    it.concurrent('waits for an approver above the threshold', async () => {
+      const { BSC_TEST: bsc } = under().chains;
+      const to = receiver();
+      const order = await payOut(bsc, { amount: '5000.01', symbol: 'USDC', receiveAddress: to });
+      const isWaiting = async () =>
+        (
+          await ops<{ data: readonly { orderId: string }[] }>('GET', 'payouts?waitingForApproval=true')
+        ).data.some(({ orderId }) => orderId === order.orderId);
+      await waitUntil('it waits for approval', isWaiting, WAIT_MS);
+      const { out } = await runOpentill(under().gateway, ['payout', 'list', '--waiting']);
+      const waiting = out.split('\n').find((line) => line.includes(order.orderId));
+      await untilStory(order, [CREATED]);
+      const { approverKeyFile, approverPassphraseFile } = under().gateway.policy;
+      const [orderPk = ''] = waiting?.match(/^[0-9a-f-]{36}/) ?? [];
+      const approved = await runOpentill(under().gateway, [
+        'payout',
+        'approve',
+        orderPk,
+        '--yes',
+        '--key-file',
+        approverKeyFile,
+        '--passphrase-file',
+        approverPassphraseFile,
+      ]);
+      expect(approved).toMatchObject({ code: 0, errors: '' });
+      expect(approved.out).toContain(`Pay    5000.01 USDC on BNB Smart Chain (local devnet) (BSC_TEST)`);
+      expect(approved.out).toContain(to.toLowerCase());
+      await untilStory(order, WAY_OF_A_PAYOUT);
+      expect(await bsc.balance('USDC', to)).toBe(bsc.baseUnits('USDC', '5000.01'));
+    });
+
     it('fails with the reason outside the policy, and releases its amount', async () => {
       const { BSC_TEST: bsc } = under().chains;
       const before = await accounts(bsc);
@@ -192,72 +225,6 @@ export function describePayouts(under: () => GatewayUnderTest): void {
         expect(data).toMatchObject({ status: 'FAILED', reason, transaction: null, actualAmount: null });
       }
       expect(await accounts(bsc)).toEqual(before);
-    });
-
-    it('waits for an approver above the threshold', async () => {
-      const { BSC_TEST: bsc } = under().chains;
-      const to = receiver();
-      const order = await payOut(bsc, { amount: '5000.01', receiveAddress: to });
-      let waiting: string | undefined;
-      await waitUntil(
-        'it waits for approval',
-        async () => {
-          const { out } = await runOpentill(under().gateway, ['payout', 'list', '--waiting']);
-          waiting = out.split('\n').find((line) => line.includes(order.orderId));
-          return waiting !== undefined;
-        },
-        WAIT_MS,
-      );
-      await untilStory(order, [CREATED]);
-      const { approverKeyFile, approverPassphraseFile } = under().gateway.policy;
-      const [orderPk = ''] = waiting!.match(/^[0-9a-f-]{36}/) ?? [];
-      const approved = await runOpentill(under().gateway, [
-        'payout',
-        'approve',
-        orderPk,
-        '--yes',
-        '--key-file',
-        approverKeyFile,
-        '--passphrase-file',
-        approverPassphraseFile,
-      ]);
-      expect(approved).toMatchObject({ code: 0, errors: '' });
-      expect(approved.out).toContain(`Pay    5000.01 USDT on BNB Smart Chain (local devnet) (BSC_TEST)`);
-      expect(approved.out).toContain(to.toLowerCase());
-      await untilStory(order, WAY_OF_A_PAYOUT);
-      expect(await bsc.balance('USDT', to)).toBe(bsc.baseUnits('USDT', '5000.01'));
-    });
-
-    it('is made once when the signer is killed while it processes it', async () => {
-      const { gateway, chains } = under();
-      const orders: { readonly order: OrderAnswer; readonly chain: ChainUnderTest; readonly to: string }[] =
-        [];
-      for (const chain of Object.values(chains)) {
-        for (let one = 0; one < 3; one += 1) {
-          const to = receiver();
-          orders.push({ order: await payOut(chain, { receiveAddress: to }), chain, to });
-        }
-      }
-      await gateway.stopService('payout-signer', 'SIGKILL');
-      await gateway.startService('payout-signer');
-      for (const { order, chain, to } of orders) {
-        await untilStory(order, WAY_OF_A_PAYOUT);
-        expect(await chain.balance('USDT', to)).toBe(chain.baseUnits('USDT', '12.34'));
-      }
-    });
-
-    it('leaves the ledger equal to the chain, according to `opentill reconcile`', async () => {
-      let last: CommandResult = { code: -1, out: '', errors: '' };
-      const areEqual = async () => (last = await runOpentill(under().gateway, ['reconcile'])).code === 0;
-      // On a timeout, the next assertion shows the differences.
-      await waitUntil('ledger and chain are equal', areEqual, WAIT_MS).catch(() => undefined);
-      const { code, out, errors } = last;
-      expect({ code, errors, differences: out.match(/ DIFF .*/g) }).toEqual({
-        code: 0,
-        errors: '',
-        differences: null,
-      });
-      expect(out.match(/ hot wallets .* equal/g)).toHaveLength(12); // two tokens and the coin, on four chains
     });
   });
 }

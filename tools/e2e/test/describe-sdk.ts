@@ -5,12 +5,13 @@ import { createOpentill, type Opentill, type OpentillOptions } from '@opentill/s
 import type { OpentillError } from '@opentill/sdk/opentill-error';
 import { verifyCallback, type Callback } from '@opentill/sdk/verify-callback';
 import { waitUntil } from '@opentill/testkit/wait-until';
+import type { RunningGateway } from '../src/running-gateway.ts';
 import type { GatewayUnderTest } from '../src/start-gateway-under-test.ts';
 import { WAIT_MS } from '../src/time-limits.ts';
 
 const RECEIVER = '0xa0Ee7A142d267C1f36714E4a8F75612F20a79720';
 
-export function describeSdk(under: () => GatewayUnderTest): void {
+export function describeSdk(under: () => GatewayUnderTest<RunningGateway>): void {
   const open = (options: Partial<OpentillOptions> = {}): Opentill =>
     createOpentill({
       url: under().gateway.apiUrl,
@@ -28,7 +29,7 @@ export function describeSdk(under: () => GatewayUnderTest): void {
   const failure = async (call: Promise<unknown>): Promise<unknown> => call.catch((error: unknown) => error);
 
   describe('@opentill/sdk', () => {
-    it('receives a payment, from the order to the ORDER_SUCCESS callback', async () => {
+    it.concurrent('receives a payment, from the order to the ORDER_SUCCESS callback', async () => {
       const { chains, receiver } = under();
       const opentill = open();
       const fields = collection({ uid: 7, description: 'Two books', returnUrl: undefined });
@@ -53,7 +54,7 @@ export function describeSdk(under: () => GatewayUnderTest): void {
       expect(receiver.of(order.orderId).at(-1)?.data.transaction?.txid).toBe(whole.transaction?.txid);
     });
 
-    it('makes a payout', async () => {
+    it.concurrent('makes a payout', async () => {
       const fields = collection({ receiveAddress: RECEIVER, amount: '1.25' });
       const payout = { ...fields, receiveAddress: RECEIVER };
       const order = await open().createPayout(payout);
@@ -66,7 +67,7 @@ export function describeSdk(under: () => GatewayUnderTest): void {
       expect(await open().status(order.orderId)).toMatchObject({ orderType: 'PAYOUT', status: 'SUCCESS' });
     });
 
-    it('lists the tokens of a chain', async () => {
+    it.concurrent('lists the tokens of a chain', async () => {
       const symbols = await open().supportSymbols({ chain: 'BSC_TEST' });
       expect(symbols.map(({ symbol, decimals }) => [symbol, decimals])).toEqual(
         expect.arrayContaining([

@@ -8,10 +8,11 @@ import { sql } from 'kysely';
 import { entryPoint } from '@opentill/local/checkout';
 import { SERVICE_NAMES, type ServiceName } from '@opentill/local/gateway-options';
 import { wordsFileOf } from '@opentill/local/prepare-keys';
-import { readOrMakeSecrets, type LocalSecrets } from '@opentill/local/state-directory';
+import { readOrMakeSecrets } from '@opentill/local/state-directory';
 import { hotWalletPrivateKey } from '@opentill/wallet/derivation';
 import { openKeystore } from '@opentill/wallet/keystore';
 import { findSecrets, rowsOfWords, type Place, type Secret } from '../src/find-secrets.ts';
+import type { RunningGateway } from '../src/running-gateway.ts';
 import type { GatewayUnderTest } from '../src/start-gateway-under-test.ts';
 
 /** Kills a service that starts despite a wrong file. */
@@ -19,78 +20,133 @@ const STARTS_WITHIN_MS = 120_000;
 
 const text = (name: string, value: string): Secret => ({ name, bytes: Buffer.from(value, 'utf8') });
 
-/** Runs after all other tests of the gateway: no secret may have leaked. */
-export function describeSecrets(under: () => GatewayUnderTest): void {
-  let own: LocalSecrets;
-  let keys: readonly Secret[];
-  let passphrases: readonly Secret[];
-  let ofMerchants: readonly Secret[];
-  let sealing: readonly Secret[];
-  let passwords: readonly Secret[];
+interface Secrets {
+  readonly keys: readonly Secret[];
+  readonly passphrases: readonly Secret[];
+  readonly ofMerchants: readonly Secret[];
+  readonly sealing: readonly Secret[];
+  readonly passwords: readonly Secret[];
+}
 
-  const read = (file: string): string => readFileSync(file, 'utf8').trim();
-  const pidOf = (service: ServiceName): number => under().gateway.services.get(service)?.pid ?? 0;
+const read = (file: string): string => readFileSync(file, 'utf8').trim();
+const allOf = (secrets: Secrets): readonly Secret[] => Object.values(secrets).flat();
 
-  beforeAll(async () => {
-    const { gateway, merchantToken } = under();
-    own = readOrMakeSecrets(gateway.directory);
-    const { keystoreFile, passphraseFile } = gateway.wallet;
-    const { secret: seed } = await openKeystore(keystoreFile, 'seed', read(passphraseFile));
-    const { secret: approver } = await openKeystore(
-      gateway.policy.approverKeyFile,
-      'approver-key',
-      read(gateway.policy.approverPassphraseFile),
-    );
-    const words = read(wordsFileOf(gateway.directory)).split(' ');
-    expect(words).toHaveLength(24);
-    keys = [
+async function readSecrets({ gateway, merchantToken }: GatewayUnderTest<RunningGateway>): Promise<Secrets> {
+  const own = readOrMakeSecrets(gateway.directory);
+  const { keystoreFile, passphraseFile } = gateway.wallet;
+  const { secret: seed } = await openKeystore(keystoreFile, 'seed', read(passphraseFile));
+  const { secret: approver } = await openKeystore(
+    gateway.policy.approverKeyFile,
+    'approver-key',
+    read(gateway.policy.approverPassphraseFile),
+  );
+  const words = read(wordsFileOf(gateway.directory)).split(' ');
+  expect(words).toHaveLength(24);
+  const { WEBHOOK_SECRET = '' } = gateway.environmentOf('demo-shop');
+  return {
+    keys: [
       { name: 'the seed', bytes: seed },
       { name: "the hot wallet's private key", bytes: hotWalletPrivateKey(seed, 'EVM', 'test') },
       { name: "the approver's private key", bytes: approver },
       ...rowsOfWords(words),
-    ];
-    passphrases = [
+    ],
+    passphrases: [
       text("the keystore's passphrase", read(passphraseFile)),
       text("the approver's passphrase", read(gateway.policy.approverPassphraseFile)),
       text("the operator's token", read(gateway.directory.operatorTokenFile)),
-    ];
-    const { WEBHOOK_SECRET = '' } = gateway.environmentOf('demo-shop');
-    ofMerchants = [text("the merchant's token", merchantToken), text('the webhook secret', WEBHOOK_SECRET)];
-    sealing = [
+    ],
+    ofMerchants: [text("the merchant's token", merchantToken), text('the webhook secret', WEBHOOK_SECRET)],
+    sealing: [
       text('the sealing key', own.secretsKey),
       { name: 'the sealing key', bytes: Buffer.from(own.secretsKey, 'base64') },
-    ];
-    passwords = [
+    ],
+    passwords: [
       ...Object.entries(own.rolePasswords).map(([role, password]) =>
         text(`the password of the role ${role}`, password),
       ),
       ...Object.entries(own.brokerPasswords).map(([user, password]) =>
         text(`the password of the broker user ${user}`, password),
       ),
-    ];
+    ],
+  };
+}
+
+type Swap = readonly [service: ServiceName, variable: string, value: string];
+
+/** A key file without JSON, a secret as a path, a secret as a URL, and JSON of another form. */
+function swapsByReason({ directory, wallet: { passphraseFile } }: RunningGateway): readonly Swap[] {
+  return [
+    ['payout-signer', 'KEYSTORE_FILE', passphraseFile],
+    ['payout-signer', 'PASSPHRASE_FILE', read(passphraseFile)],
+    ['payout-signer', 'DATABASE_URL_FILE', passphraseFile],
+    ['api', 'NETWORKS_FILE', join(directory.keys, 'secrets.json')],
+  ];
+}
+
+function otherSwaps({ directory, wallet: { passphraseFile } }: RunningGateway): readonly Swap[] {
+  const words = wordsFileOf(directory);
+  return [
+    ['payout-signer', 'KEYSTORE_FILE', words],
+    ['payout-signer', 'POLICY_FILE', words],
+    ['payout-signer', 'NETWORKS_FILE', passphraseFile],
+    ['payout-signer', 'PASSPHRASE_FILE', words],
+    ['api', 'PUBLIC_KEYS_FILE', words],
+  ];
+}
+
+/** Starts each service with a wrong file. It must exit with an error that shows no secret. */
+async function expectNoSecretPrinted(gateway: RunningGateway, secrets: Secrets, swaps: readonly Swap[]) {
+  const places = await Promise.all(
+    swaps.map(async ([service, variable, value]) => {
+      const output = await endOf(gateway, service, { [variable]: value });
+      return { name: `${service} with another ${variable}`, text: output };
+    }),
+  );
+  for (const { name, text: output } of places)
+    expect([name, output]).toEqual([name, expect.stringMatching(/"level":"error"/)]);
+  expect(findSecrets(places, allOf(secrets))).toEqual([]);
+}
+
+/** Output of a service that exits at start because of a changed environment. */
+async function endOf(
+  gateway: RunningGateway,
+  service: ServiceName,
+  changes: Readonly<Record<string, string>>,
+): Promise<string> {
+  const { DATABASE_URL, ...rest } = gateway.environmentOf(service);
+  const url = 'DATABASE_URL_FILE' in changes ? {} : { DATABASE_URL };
+  const child = spawn(process.execPath, [entryPoint(service)], {
+    env: { PATH: process.env['PATH'], ...rest, ...url, ...changes },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: STARTS_WITHIN_MS,
+    killSignal: 'SIGKILL',
   });
+  const [out, errors, [code]] = await Promise.all([
+    streamText(child.stdout),
+    streamText(child.stderr),
+    once(child, 'close'),
+  ]);
+  expect([service, changes, code]).toEqual([service, changes, 1]);
+  return out + errors;
+}
 
-  /** Output of a service that exits at start because of a changed environment. */
-  async function endOf(service: ServiceName, changes: Readonly<Record<string, string>>): Promise<string> {
-    const { DATABASE_URL, ...rest } = under().gateway.environmentOf(service);
-    const url = 'DATABASE_URL_FILE' in changes ? {} : { DATABASE_URL };
-    const main = entryPoint(service);
-    const child = spawn(process.execPath, [main], {
-      env: { PATH: process.env['PATH'], ...rest, ...url, ...changes },
-      stdio: ['ignore', 'pipe', 'pipe'],
-      timeout: STARTS_WITHIN_MS,
-      killSignal: 'SIGKILL',
-    });
-    const [out, errors, [code]] = await Promise.all([
-      streamText(child.stdout),
-      streamText(child.stderr),
-      once(child, 'close'),
-    ]);
-    expect([service, changes, code]).toEqual([service, changes, 1]);
-    return out + errors;
-  }
+/** The wrong files of each kind that the default run leaves out. */
+export function describeWrongFiles(under: () => GatewayUnderTest): void {
+  it('secrets are not printed by a process that was given another wrong file', async () => {
+    const { gateway } = under();
+    await expectNoSecretPrinted(gateway, await readSecrets(under()), otherSwaps(gateway));
+  });
+}
 
-  const all = () => [...keys, ...passphrases, ...ofMerchants, ...sealing, ...passwords];
+/** Runs after all other tests of the gateway: no secret may have leaked. */
+export function describeSecrets(under: () => GatewayUnderTest<RunningGateway>): void {
+  let secrets: Secrets;
+  const all = () => allOf(secrets);
+  const pidOf = (service: ServiceName): number => under().gateway.services.get(service)?.pid ?? 0;
+
+  beforeAll(async () => {
+    secrets = await readSecrets(under());
+  });
 
   describe('secrets', () => {
     it('are in no log', () => {
@@ -114,12 +170,12 @@ export function describeSecrets(under: () => GatewayUnderTest): void {
       for (const { name, text: shown } of places)
         expect([name, shown]).toEqual([name, expect.stringContaining('HEALTH_PORT')]);
       // Not even in the signer's, which reads keystore and passphrase from files.
-      expect(findSecrets(places, [...keys, ...passphrases])).toEqual([]);
+      expect(findSecrets(places, [...secrets.keys, ...secrets.passphrases])).toEqual([]);
       const others = (...having: readonly ServiceName[]) =>
         places.filter(({ name }) => !having.includes(name as ServiceName));
-      expect(findSecrets(others('api', 'webhook-sender', 'ops'), sealing)).toEqual([]);
-      expect(findSecrets(others('demo-shop'), ofMerchants)).toEqual([]); // demo-shop is the merchant
-      const held = findSecrets(places, passwords).toSorted();
+      expect(findSecrets(others('api', 'webhook-sender', 'ops'), secrets.sealing)).toEqual([]);
+      expect(findSecrets(others('demo-shop'), secrets.ofMerchants)).toEqual([]); // demo-shop is the merchant
+      const held = findSecrets(places, secrets.passwords).toSorted();
       expect(held).toEqual(
         [
           ['api', 'api'],
@@ -149,27 +205,8 @@ export function describeSecrets(under: () => GatewayUnderTest): void {
     });
 
     it('are not printed by a process that was given a wrong file', async () => {
-      const { directory, wallet } = under().gateway;
-      const [words, { passphraseFile }] = [wordsFileOf(directory), wallet];
-      const swaps: readonly (readonly [ServiceName, string, string])[] = [
-        ['payout-signer', 'KEYSTORE_FILE', passphraseFile],
-        ['payout-signer', 'KEYSTORE_FILE', words],
-        ['payout-signer', 'POLICY_FILE', words],
-        ['payout-signer', 'NETWORKS_FILE', passphraseFile],
-        ['payout-signer', 'DATABASE_URL_FILE', passphraseFile],
-        ['payout-signer', 'PASSPHRASE_FILE', words],
-        ['payout-signer', 'PASSPHRASE_FILE', read(passphraseFile)],
-        ['api', 'PUBLIC_KEYS_FILE', words],
-        ['api', 'NETWORKS_FILE', join(directory.keys, 'secrets.json')],
-      ];
-      const places: Place[] = [];
-      for (const [service, variable, value] of swaps) {
-        const output = await endOf(service, { [variable]: value });
-        places.push({ name: `${service} with another ${variable}`, text: output });
-      }
-      for (const { name, text: output } of places)
-        expect([name, output]).toEqual([name, expect.stringMatching(/"level":"error"/)]);
-      expect(findSecrets(places, all())).toEqual([]);
+      const { gateway } = under();
+      await expectNoSecretPrinted(gateway, secrets, swapsByReason(gateway));
     });
 
     it('are in no metric and no HTTP answer', async () => {

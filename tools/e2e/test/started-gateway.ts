@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
+import { scratchParent } from '@opentill/test-servers/scratch-directory';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { processesOf, runNpmStart, takenPorts, type NpmStart } from '../src/run-npm-start.ts';
 import { WAIT_MS } from '../src/time-limits.ts';
@@ -17,7 +17,7 @@ export interface StartedGateway {
   readonly stateDir: string;
   running(): NpmStart;
   /** Starts, and waits until the gateway is ready and has printed its commands. */
-  start(args?: readonly string[]): Promise<void>;
+  start(args?: readonly string[], settings?: Readonly<Record<string, string>>): Promise<void>;
   begin(): void;
   /** Sends Ctrl-C, waits for the end, and expects that no process is left and no port in use. */
   endsByCtrlC(): Promise<void>;
@@ -35,7 +35,7 @@ export async function openStartedGateway(): Promise<StartedGateway> {
       cause: error,
     });
   });
-  const stateDir = mkdtempSync(join(tmpdir(), 'opentill-start-'));
+  const stateDir = mkdtempSync(join(scratchParent(), 'opentill-start-'));
   chmodSync(stateDir, 0o711); // lets the servers' user reach its subdirectories
   let run: NpmStart | undefined;
   const running = (): NpmStart => {
@@ -48,8 +48,8 @@ export async function openStartedGateway(): Promise<StartedGateway> {
     begin() {
       run = runNpmStart(stateDir);
     },
-    async start(args = []) {
-      const begun = (run = runNpmStart(stateDir, args));
+    async start(args = [], settings = {}) {
+      const begun = (run = runNpmStart(stateDir, args, settings));
       const isReady = async () =>
         begun.hasEnded() || (await fetch(`${API}/readyz`).then((answer) => answer.status === 200));
       await waitUntil('the gateway is ready', isReady, 2 * WAIT_MS).catch((error: unknown) => {

@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { getAddress, hexlify, randomBytes } from 'ethers';
 import { sql } from 'kysely';
 import type { PayinOrderAnswer } from '@opentill/contracts/http/answers';
 import { signOrderId } from '@opentill/contracts/signing/verify-signature';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { startGatewayUnderTest, type GatewayUnderTest } from '../src/start-gateway-under-test.ts';
 import { TEST_LIMIT_MS, WAIT_MS } from '../src/time-limits.ts';
+import { describeWrongFiles } from './describe-secrets.ts';
 
 let under: GatewayUnderTest;
 beforeAll(async () => {
@@ -99,6 +101,33 @@ it('counts a listed coin on another EVM chain than the chosen one', async () => 
   ]);
   expect(under.receiver.of(orderId).at(-1)!.data.transaction).toMatchObject({ chain: 'BSC_TEST' });
 });
+
+it('makes a payout once when the signer is killed while it processes it', async () => {
+  const orders = await Promise.all(
+    Object.values(under.chains).flatMap((chain) =>
+      Array.from({ length: 3 }, async () => {
+        const orderId = under.newOrderId();
+        const to = getAddress(hexlify(randomBytes(20)));
+        const fields = { orderId, amount: '12.34', symbol: 'USDT', chain: chain.chain, receiveAddress: to };
+        expect(await under.merchant.createPayout(fields)).toMatchObject({ code: 200 });
+        return { orderId, chain, to };
+      }),
+    ),
+  );
+  await under.gateway.stopService('payout-signer', 'SIGKILL');
+  await under.gateway.startService('payout-signer');
+  for (const { orderId, chain, to } of orders) {
+    await untilStory(orderId, [
+      'ORDER_PENDING INIT',
+      'ORDER_PENDING PENDING',
+      'ORDER_PENDING_CONFIRMATION PENDING_CONFIRMATION',
+      'ORDER_SUCCESS SUCCESS',
+    ]);
+    expect(await chain.balance('USDT', to)).toBe(chain.baseUnits('USDT', '12.34'));
+  }
+});
+
+describeWrongFiles(() => under);
 
 it('leaves ledger, chains and callbacks without a problem', async () => {
   expect(await under.findProblems()).toEqual([]);

@@ -12,8 +12,10 @@ import type { Db } from '@opentill/db/database';
 import type { Chain } from '@opentill/domain/chains';
 import { formatAmount } from '@opentill/domain/money';
 import type { EvmDevnetChain } from '@opentill/local/gateway-options';
+import { readStartOptions } from '@opentill/local/read-start-options';
+import { findFreePort } from '@opentill/test-servers/free-port';
 import { waitUntil } from '@opentill/testkit/wait-until';
-import type { ReceivedCallback } from '../src/callback-receiver.ts';
+import { startCallbackReceiver, type ReceivedCallback } from '../src/callback-receiver.ts';
 import {
   findCallbackProblems,
   findChainProblems,
@@ -23,15 +25,19 @@ import {
 import type { ChainUnderTest } from '../src/chain-under-test.ts';
 import { findAccessibilityProblems } from '../src/find-accessibility-problems.ts';
 import { HAS_BROWSER, openBrowser, type BrowserUnderTest } from '../src/open-browser.ts';
-import { runOpentill } from '../src/run-opentill.ts';
-import { startGatewayUnderTest, type GatewayUnderTest } from '../src/start-gateway-under-test.ts';
+import { runOpentill, type CommandResult } from '../src/run-opentill.ts';
+import { CHECKOUT } from '../src/read-markdown.ts';
+import { readRunningGateway, type RunningGateway } from '../src/running-gateway.ts';
+import { createGatewayUnderTest, type GatewayUnderTest } from '../src/start-gateway-under-test.ts';
 import { TEST_LIMIT_MS, WAIT_MS } from '../src/time-limits.ts';
 import { describeAttackers } from './describe-attackers.ts';
 import { describeCheckout } from './describe-checkout.ts';
+import { describeNpmStart } from './describe-npm-start.ts';
 import { describePayouts } from './describe-payouts.ts';
 import { describeSdk } from './describe-sdk.ts';
 import { describeSecrets } from './describe-secrets.ts';
 import { describeTron } from './describe-tron.ts';
+import { openStartedGateway, type StartedGateway } from './started-gateway.ts';
 
 const CREATED = 'ORDER_PENDING INIT';
 const PARTLY_PAID = 'ORDER_PENDING PENDING';
@@ -43,18 +49,36 @@ const COLD_ADDRESS = '0xa0Ee7A142d267C1f36714E4a8F75612F20a79720';
 
 vi.setConfig({ testTimeout: TEST_LIMIT_MS, hookTimeout: TEST_LIMIT_MS });
 
-let test: GatewayUnderTest;
+/** Defaults of `npm start`. */
+const { token: merchantToken, webhookSecret } = readStartOptions({
+  args: [],
+  env: {},
+  isRoot: false,
+  checkout: CHECKOUT,
+}).merchant;
+
+let started: StartedGateway;
+let test: GatewayUnderTest<RunningGateway>;
 let eth: ChainUnderTest;
 let bsc: ChainUnderTest;
 
+/** The default tests share the gateway that a newcomer starts. Only its callbacks pass the tests' receiver. */
 beforeAll(async () => {
-  test = await startGatewayUnderTest();
+  started = await openStartedGateway();
+  const receiver = await startCallbackReceiver(await findFreePort(), webhookSecret);
+  await started.start([], { CALLBACK_URL: receiver.url });
+  const gateway = await readRunningGateway(started.stateDir);
+  receiver.forwardTo(`${gateway.shopUrl}/callbacks`);
+  test = createGatewayUnderTest({ gateway, merchantToken, webhookSecret, receiver, stop: receiver.close });
   eth = test.chains.ETH_SEPOLIA;
   bsc = test.chains.BSC_TEST;
 });
 afterAll(async () => {
-  await test.stop();
+  await test?.stop();
+  await started?.remove();
 });
+
+describeNpmStart(() => started);
 
 interface OrderOptions {
   readonly amount?: string;
@@ -154,7 +178,7 @@ async function transactionOf(chain: ChainUnderTest, collection: OrderAnswer, txi
 }
 
 describe('a collection', () => {
-  it.each([
+  it.concurrent.each([
     ['ETH_SEPOLIA', 'USDT', '12.5', '12.50', 'shop'],
     ['ETH_SEPOLIA', 'USDC', '0.010001', '0.010001', 'raw'],
     ['BSC_TEST', 'USDT', '1.000000000000000001', '1.000000000000000001', 'raw'],
@@ -239,7 +263,7 @@ describe('a collection', () => {
     return sendTransaction({ rpcUrl: chain.rpcUrl, fromKey: privateKey, to: chain.contractOf(symbol), data });
   }
 
-  it('sends verifiable callbacks to the demo shop', async () => {
+  it.concurrent('sends verifiable callbacks to the demo shop', async () => {
     const collection = await order(eth);
     await untilStory(collection, [CREATED]);
     let received: readonly unknown[] = [];
@@ -253,7 +277,7 @@ describe('a collection', () => {
     expect(received.at(-1)).toMatchObject({ verified: true, notifyType: 'ORDER_PENDING', repeats: 0 });
   });
 
-  it('is created once for repeated requests, and answers 409 to other terms', async () => {
+  it.concurrent('is created once for repeated requests, and answers 409 to other terms', async () => {
     const fields = { orderId: test.newOrderId(), amount: '5', symbol: 'USDT', chain: 'ETH_SEPOLIA' };
     const answers = await Promise.all(
       Array.from({ length: 4 }, () => test.merchant.createCollection(fields)),
@@ -265,8 +289,9 @@ describe('a collection', () => {
   });
 });
 
+// Concurrent tests pay from different accounts, whose nonces would collide.
 describe('payments of a collection', () => {
-  it('reports each partial payment, and SUCCESS after the last one', async () => {
+  it.concurrent('reports each partial payment, and SUCCESS after the last one', async () => {
     const collection = await order(eth);
     await eth.pay({ to: collection.address, amount: '40' });
     await untilStory(collection, [CREATED, PARTLY_PAID]);
@@ -286,17 +311,7 @@ describe('payments of a collection', () => {
     });
   });
 
-  it('sends one confirmation callback for three payments of one block', async () => {
-    const collection = await order(eth);
-    await eth.mineByHand();
-    for (const amount of ['30', '30', '40']) await eth.pay({ to: collection.address, amount });
-    await eth.mine();
-    await eth.mineByTime();
-    await untilStory(collection, [CREATED, CONFIRMING, PAID]);
-    expect(lastOf(collection).actualAmount).toBe('100.00');
-  });
-
-  it('counts an overpayment, and records a payment after SUCCESS as unmatched', async () => {
+  it.concurrent('counts an overpayment, and records a payment after SUCCESS as unmatched', async () => {
     const collection = await order(bsc);
     await bsc.pay({ to: collection.address, amount: '120.5' });
     await untilStory(collection, [CREATED, CONFIRMING, PAID]);
@@ -310,10 +325,10 @@ describe('payments of a collection', () => {
     expect(test.receiver.story(collection.orderId)).toEqual([CREATED, CONFIRMING, PAID]);
   });
 
-  it('records a wrong token and a wrong chain as unmatched', async () => {
+  it.concurrent('records a wrong token and a wrong chain as unmatched', async () => {
     const collection = await order(eth);
-    await eth.pay({ to: collection.address, amount: '100', symbol: 'USDC' });
-    await bsc.pay({ to: collection.address, amount: '100' });
+    await eth.pay({ to: collection.address, amount: '100', symbol: 'USDC', account: 4 });
+    await bsc.pay({ to: collection.address, amount: '100', account: 4 });
     await untilUnmatched(collection, 'WRONG_TOKEN');
     await untilUnmatched(collection, 'WRONG_CHAIN');
     expect((await test.merchant.status(collection.orderId)).data).toMatchObject({
@@ -321,9 +336,19 @@ describe('payments of a collection', () => {
       transaction: null,
     });
     await untilStory(collection, [CREATED]);
-    const txid = await eth.pay({ to: collection.address, amount: '100' });
+    const txid = await eth.pay({ to: collection.address, amount: '100', account: 4 });
     await untilStory(collection, [CREATED, CONFIRMING, PAID]);
     expect(lastOf(collection)).toMatchObject({ actualAmount: '100.00', transaction: { txid } });
+  });
+
+  it('sends one confirmation callback for three payments of one block', async () => {
+    const collection = await order(eth);
+    await eth.mineByHand();
+    for (const amount of ['30', '30', '40']) await eth.pay({ to: collection.address, amount });
+    await eth.mine();
+    await eth.mineByTime();
+    await untilStory(collection, [CREATED, CONFIRMING, PAID]);
+    expect(lastOf(collection).actualAmount).toBe('100.00');
   });
 });
 
@@ -635,7 +660,6 @@ it('accepts a sweep run requested by an operator', async () => {
   expect(await runOpentill(test.gateway, asked)).toMatchObject({ code: 0, errors: '' });
 });
 
-describeCheckout(() => test);
 describeSdk(() => test);
 
 describe.skipIf(!HAS_BROWSER)('pages', () => {
@@ -647,6 +671,11 @@ describe.skipIf(!HAS_BROWSER)('pages', () => {
   afterAll(async () => {
     await browser?.close();
   });
+
+  describeCheckout(
+    () => test,
+    () => browser,
+  );
 
   it('the demo shop sells a product that its test customer pays', async () => {
     const view = await browser.open(test.gateway.shopUrl);
@@ -695,7 +724,7 @@ describe.skipIf(!HAS_BROWSER)('pages', () => {
   });
 });
 
-it('sweeps a deposit to cold storage with a callback and a reconciled ledger', async () => {
+it('sweeps a deposit to cold storage with a callback', async () => {
   const { address } = swept!;
   const collects = () =>
     test.receiver.received.flatMap(({ notifyType, data }) => {
@@ -732,11 +761,20 @@ it('sweeps a deposit to cold storage with a callback and a reconciled ledger', a
   });
   expect(await bsc.balance('USDT', address)).toBe(0n);
   expect(await bsc.balance('USDT', COLD_ADDRESS)).toBeGreaterThanOrEqual(amount);
-  await waitUntil(
-    'reconcile finds no difference',
-    async () => (await runOpentill(test.gateway, ['reconcile', '--chain', bsc.chain])).code === 0,
-    WAIT_MS,
-  );
+});
+
+it('leaves the ledger equal to the chains, according to `opentill reconcile`', async () => {
+  let last: CommandResult = { code: -1, out: '', errors: '' };
+  const areEqual = async () => (last = await runOpentill(test.gateway, ['reconcile'])).code === 0;
+  // On a timeout, the next assertion shows the differences.
+  await waitUntil('ledger and chain are equal', areEqual, WAIT_MS).catch(() => undefined);
+  const { code, out, errors } = last;
+  expect({ code, errors, differences: out.match(/ DIFF .*/g) }).toEqual({
+    code: 0,
+    errors: '',
+    differences: null,
+  });
+  expect(out.match(/ hot wallets .* equal/g)).toHaveLength(12); // two tokens and the coin, on four chains
 });
 
 it('leaves a balanced ledger equal to the chains, and callbacks delivered in order', async () => {
@@ -858,3 +896,8 @@ describe('check-books detects', () => {
 // Last, because the attackers leave forged data.
 describeAttackers(() => test);
 describeSecrets(() => test);
+
+it('Ctrl-C leaves no process and no open port', async () => {
+  await test.database.close();
+  await started.endsByCtrlC();
+});
