@@ -24,7 +24,9 @@ export async function findAccessibilityProblems(page: Page): Promise<string[]> {
       return result.value as Value;
     };
     await run(`${AXE};undefined`);
-    const violations = await run<readonly AxeViolation[]>('axe.run().then(({ violations }) => violations)');
+    const violations = await run<readonly AxeViolation[]>(
+      "axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations)",
+    );
     return violations.flatMap(({ id, help, nodes }) =>
       nodes.map(
         ({ target, failureSummary }) => `${id}: ${help}: ${target.join(' ')}: ${failureSummary ?? ''}`,
