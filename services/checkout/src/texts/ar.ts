@@ -87,6 +87,7 @@ export const ar: Texts = {
 
   openWallet: 'فتح في تطبيق محفظة',
   openIn: 'الفتح في {wallet}',
+  connectHint: 'امسح الرمز بمحفظتك ووافق على الاتصال فيها. لن يُدفع أي شيء بذلك بعد.',
   payWith: 'الدفع عبر {wallet}',
   walletAsked: 'يُرجى التأكيد في {wallet}.',
   walletSent: 'ستظهر دفعتك هنا حالما تُظهرها الشبكة. يُرجى عدم الدفع مرة ثانية.',

@@ -91,6 +91,7 @@ export const cs: Texts = {
 
   openWallet: 'Otevřít v aplikaci peněženky',
   openIn: 'Otevřít v {wallet}',
+  connectHint: 'Naskenujte peněženkou a povolte v ní připojení. Tím se zatím nic neplatí.',
   payWith: 'Zaplatit přes {wallet}',
   walletAsked: 'Potvrďte prosím v {wallet}.',
   walletSent: 'Jakmile síť vaši platbu ukáže, uvidíte ji zde. Neplaťte prosím podruhé.',

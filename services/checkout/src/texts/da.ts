@@ -93,6 +93,7 @@ export const da: Texts = {
 
   openWallet: 'Åbn i en wallet-app',
   openIn: 'Åbn i {wallet}',
+  connectHint: 'Scan med din wallet, og godkend forbindelsen der. Det betaler ikke noget endnu.',
   payWith: 'Betal med {wallet}',
   walletAsked: 'Bekræft venligst i {wallet}.',
   walletSent: 'Så snart netværket viser din betaling, ser du den her. Betal venligst ikke en gang til.',

@@ -99,6 +99,8 @@ export const de: Texts = {
 
   openWallet: 'In einer Wallet-App öffnen',
   openIn: 'In {wallet} öffnen',
+  connectHint:
+    'Scannen Sie mit Ihrer Wallet, und erlauben Sie dort die Verbindung. Damit wird noch nichts bezahlt.',
   payWith: 'Mit {wallet} bezahlen',
   walletAsked: 'Bitte bestätigen Sie in {wallet}.',
   walletSent:

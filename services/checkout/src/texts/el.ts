@@ -98,6 +98,8 @@ export const el: Texts = {
 
   openWallet: 'Άνοιγμα σε πορτοφόλι',
   openIn: 'Άνοιγμα σε {wallet}',
+  connectHint:
+    'Σαρώστε με το πορτοφόλι σας και επιτρέψτε εκεί τη σύνδεση. Με αυτό δεν πληρώνεται ακόμη τίποτα.',
   payWith: 'Πληρωμή με {wallet}',
   walletAsked: 'Παρακαλούμε επιβεβαιώστε στο {wallet}.',
   walletSent:

@@ -89,6 +89,7 @@ export const en = {
 
   openWallet: 'Open in a wallet app',
   openIn: 'Open in {wallet}',
+  connectHint: 'Scan with your wallet and allow the connection there. This does not pay anything yet.',
   payWith: 'Pay with {wallet}',
   walletAsked: 'Please confirm in {wallet}.',
   walletSent:

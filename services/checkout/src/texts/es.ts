@@ -94,6 +94,7 @@ export const es: Texts = {
 
   openWallet: 'Abrir en una app de monedero',
   openIn: 'Abrir en {wallet}',
+  connectHint: 'Escanea con tu monedero y permite allí la conexión. Con esto aún no se paga nada.',
   payWith: 'Pagar con {wallet}',
   walletAsked: 'Confirma en {wallet}.',
   walletSent: 'En cuanto la red muestre tu pago, lo verás aquí. No pagues por segunda vez.',

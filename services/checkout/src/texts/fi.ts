@@ -92,6 +92,7 @@ export const fi: Texts = {
 
   openWallet: 'Avaa lompakkosovelluksessa',
   openIn: 'Avaa lompakossa {wallet}',
+  connectHint: 'Skannaa lompakollasi ja salli yhteys siinä. Tällä ei vielä makseta mitään.',
   payWith: 'Maksa lompakolla {wallet}',
   walletAsked: 'Vahvista lompakossa {wallet}.',
   walletSent: 'Heti kun maksusi näkyy verkossa, näet sen täällä. Älä maksa toista kertaa.',

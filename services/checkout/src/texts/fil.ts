@@ -96,6 +96,7 @@ export const fil: Texts = {
 
   openWallet: 'Buksan sa wallet app',
   openIn: 'Buksan sa {wallet}',
+  connectHint: 'I-scan gamit ang inyong wallet at payagan doon ang koneksyon. Wala pang nababayaran dito.',
   payWith: 'Magbayad gamit ang {wallet}',
   walletAsked: 'Pakikumpirma sa {wallet}.',
   walletSent:

@@ -95,6 +95,7 @@ export const fr: Texts = {
 
   openWallet: 'Ouvrir dans un portefeuille',
   openIn: 'Ouvrir dans {wallet}',
+  connectHint: 'Scannez avec votre portefeuille et autorisez-y la connexion. Cela ne paie encore rien.',
   payWith: 'Payer avec {wallet}',
   walletAsked: 'Veuillez confirmer dans {wallet}.',
   walletSent:

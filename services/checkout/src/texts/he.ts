@@ -87,6 +87,7 @@ export const he: Texts = {
 
   openWallet: 'פתיחה באפליקציית ארנק',
   openIn: 'פתיחה ב־{wallet}',
+  connectHint: 'סרקו בארנק שלכם ואשרו בו את החיבור. עדיין לא משולם דבר.',
   payWith: 'תשלום עם {wallet}',
   walletAsked: 'נא לאשר ב־{wallet}.',
   walletSent: 'ברגע שהרשת תציג את התשלום שלכם, תראו אותו כאן. נא לא לשלם פעם שנייה.',

@@ -94,6 +94,7 @@ export const hr: Texts = {
 
   openWallet: 'Otvori u novčaniku',
   openIn: 'Otvori u {wallet}',
+  connectHint: 'Skenirajte novčanikom i u njemu dopustite vezu. Time se još ništa ne plaća.',
   payWith: 'Plati putem {wallet}',
   walletAsked: 'Molimo potvrdite u {wallet}.',
   walletSent: 'Čim mreža prikaže vašu uplatu, vidjet ćete je ovdje. Molimo ne plaćajte drugi put.',

@@ -97,6 +97,7 @@ export const hu: Texts = {
 
   openWallet: 'Megnyitás tárcában',
   openIn: 'Megnyitás itt: {wallet}',
+  connectHint: 'Olvassa be a tárcájával, és engedélyezze ott a kapcsolatot. Ezzel még nem fizet semmit.',
   payWith: 'Fizetés ezzel: {wallet}',
   walletAsked: 'Kérjük, erősítse meg itt: {wallet}.',
   walletSent: 'Amint a hálózat mutatja a fizetését, itt is látni fogja. Kérjük, ne fizessen még egyszer.',

@@ -92,6 +92,7 @@ export const id: Texts = {
 
   openWallet: 'Buka di aplikasi dompet',
   openIn: 'Buka di {wallet}',
+  connectHint: 'Pindai dengan dompet Anda dan izinkan koneksinya di sana. Ini belum membayar apa pun.',
   payWith: 'Bayar dengan {wallet}',
   walletAsked: 'Silakan konfirmasi di {wallet}.',
   walletSent:

@@ -94,6 +94,8 @@ export const it: Texts = {
 
   openWallet: 'Apri in un’app wallet',
   openIn: 'Apri in {wallet}',
+  connectHint:
+    'Scansiona con il tuo wallet e consenti lì la connessione. Con questo non si paga ancora nulla.',
   payWith: 'Paga con {wallet}',
   walletAsked: 'Conferma in {wallet}.',
   walletSent: 'Appena la rete mostra il pagamento, lo vedrai qui. Non pagare una seconda volta.',

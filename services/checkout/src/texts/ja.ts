@@ -93,6 +93,8 @@ export const ja: Texts = {
 
   openWallet: 'ウォレットアプリで開く',
   openIn: '{wallet} で開く',
+  connectHint:
+    'ウォレットで読み取り、ウォレットで接続を許可してください。この時点ではまだ何も支払われません。',
   payWith: '{wallet} で支払う',
   walletAsked: '{wallet} で承認してください。',
   walletSent: 'お支払いがネットワークに現れると、ここに表示されます。二重に支払わないでください。',

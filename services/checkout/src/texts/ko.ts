@@ -91,6 +91,7 @@ export const ko: Texts = {
 
   openWallet: '지갑 앱에서 열기',
   openIn: '{wallet}에서 열기',
+  connectHint: '지갑으로 스캔하고 지갑에서 연결을 허용해 주세요. 이 단계에서는 아직 결제되지 않습니다.',
   payWith: '{wallet} 앱으로 결제',
   walletAsked: '{wallet}에서 승인해 주세요.',
   walletSent: '결제가 네트워크에 나타나면 여기에 표시됩니다. 두 번 결제하지 마세요.',

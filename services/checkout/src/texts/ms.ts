@@ -94,6 +94,7 @@ export const ms: Texts = {
 
   openWallet: 'Buka dalam aplikasi dompet',
   openIn: 'Buka dalam {wallet}',
+  connectHint: 'Imbas dengan dompet anda dan benarkan sambungan di sana. Ini belum membayar apa-apa.',
   payWith: 'Bayar dengan {wallet}',
   walletAsked: 'Sila sahkan dalam {wallet}.',
   walletSent:

@@ -90,6 +90,7 @@ export const nb: Texts = {
 
   openWallet: 'Åpne i en lommebok-app',
   openIn: 'Åpne i {wallet}',
+  connectHint: 'Skann med lommeboken din, og godta tilkoblingen der. Dette betaler ikke noe ennå.',
   payWith: 'Betal med {wallet}',
   walletAsked: 'Bekreft i {wallet}.',
   walletSent: 'Så snart nettverket viser betalingen din, ser du den her. Ikke betal en gang til.',

@@ -96,6 +96,7 @@ export const nl: Texts = {
 
   openWallet: 'Openen in een wallet-app',
   openIn: 'Openen in {wallet}',
+  connectHint: 'Scan met uw wallet en sta de verbinding daar toe. Hiermee wordt nog niets betaald.',
   payWith: 'Betalen met {wallet}',
   walletAsked: 'Bevestig in {wallet}.',
   walletSent: 'Zodra het netwerk uw betaling toont, ziet u dat hier. Betaal niet een tweede keer.',

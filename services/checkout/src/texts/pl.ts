@@ -92,6 +92,7 @@ export const pl: Texts = {
 
   openWallet: 'Otwórz w aplikacji portfela',
   openIn: 'Otwórz w {wallet}',
+  connectHint: 'Zeskanuj portfelem i zezwól w nim na połączenie. Nic jeszcze nie zostanie zapłacone.',
   payWith: 'Zapłać przez {wallet}',
   walletAsked: 'Potwierdź w {wallet}.',
   walletSent: 'Gdy tylko sieć pokaże płatność, zobaczysz ją tutaj. Nie płać drugi raz.',

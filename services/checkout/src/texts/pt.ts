@@ -92,6 +92,7 @@ export const pt: Texts = {
 
   openWallet: 'Abrir em um app de carteira',
   openIn: 'Abrir no {wallet}',
+  connectHint: 'Escaneie com sua carteira e permita a conexão nela. Isso ainda não paga nada.',
   payWith: 'Pagar com {wallet}',
   walletAsked: 'Confirme em {wallet}.',
   walletSent: 'Assim que a rede mostrar seu pagamento, você o verá aqui. Não pague uma segunda vez.',

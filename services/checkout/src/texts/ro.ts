@@ -98,6 +98,8 @@ export const ro: Texts = {
 
   openWallet: 'Deschideți într-un portofel',
   openIn: 'Deschideți în {wallet}',
+  connectHint:
+    'Scanați cu portofelul dumneavoastră și permiteți acolo conexiunea. Prin aceasta încă nu se plătește nimic.',
   payWith: 'Plătiți cu {wallet}',
   walletAsked: 'Vă rugăm să confirmați în {wallet}.',
   walletSent: 'Imediat ce rețeaua arată plata, o veți vedea aici. Vă rugăm să nu plătiți a doua oară.',

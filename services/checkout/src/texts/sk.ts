@@ -91,6 +91,7 @@ export const sk: Texts = {
 
   openWallet: 'Otvoriť v aplikácii peňaženky',
   openIn: 'Otvoriť v {wallet}',
+  connectHint: 'Naskenujte peňaženkou a povoľte v nej pripojenie. Tým sa ešte nič neplatí.',
   payWith: 'Zaplatiť cez {wallet}',
   walletAsked: 'Potvrďte prosím v {wallet}.',
   walletSent: 'Len čo sieť vašu platbu ukáže, uvidíte ju tu. Neplaťte prosím druhýkrát.',

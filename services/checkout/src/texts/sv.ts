@@ -93,6 +93,7 @@ export const sv: Texts = {
 
   openWallet: 'Öppna i en plånboksapp',
   openIn: 'Öppna i {wallet}',
+  connectHint: 'Skanna med din plånbok och tillåt anslutningen där. Det betalar inget ännu.',
   payWith: 'Betala med {wallet}',
   walletAsked: 'Bekräfta i {wallet}.',
   walletSent: 'Så snart nätverket visar din betalning ser du den här. Betala inte en andra gång.',

@@ -91,6 +91,7 @@ export const sw: Texts = {
 
   openWallet: 'Fungua kwenye programu ya pochi',
   openIn: 'Fungua kwenye {wallet}',
+  connectHint: 'Skani kwa pochi yako na uruhusu muunganisho humo. Hii bado hailipi chochote.',
   payWith: 'Lipa kwa {wallet}',
   walletAsked: 'Tafadhali thibitisha kwenye {wallet}.',
   walletSent: 'Mara tu mtandao utakapoonyesha malipo yako, utayaona hapa. Tafadhali usilipe mara ya pili.',

@@ -92,6 +92,7 @@ export const tr: Texts = {
 
   openWallet: 'Cüzdan uygulamasında aç',
   openIn: '{wallet} ile aç',
+  connectHint: 'Cüzdanınızla tarayın ve orada bağlantıya izin verin. Bununla henüz bir şey ödenmez.',
   payWith: '{wallet} ile öde',
   walletAsked: 'Lütfen {wallet} içinde onaylayın.',
   walletSent: 'Ağ ödemenizi gösterir göstermez burada görürsünüz. Lütfen ikinci kez ödemeyin.',

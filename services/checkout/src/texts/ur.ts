@@ -92,6 +92,7 @@ export const ur: Texts = {
 
   openWallet: 'والیٹ ایپ میں کھولیں',
   openIn: '{wallet} میں کھولیں',
+  connectHint: 'اپنے والیٹ سے اسکین کریں اور وہاں کنکشن کی اجازت دیں۔ اس سے ابھی کوئی ادائیگی نہیں ہوتی۔',
   payWith: '{wallet} سے ادائیگی کریں',
   walletAsked: 'براہِ کرم {wallet} میں تصدیق کریں۔',
   walletSent:

@@ -94,6 +94,8 @@ export const uz: Texts = {
 
   openWallet: 'Hamyon ilovasida ochish',
   openIn: '{wallet} ilovasida ochish',
+  connectHint:
+    'Hamyoningiz bilan skanerlang va unda ulanishga ruxsat bering. Bu bilan hali hech narsa to‘lanmaydi.',
   payWith: '{wallet} orqali toʻlash',
   walletAsked: 'Iltimos, {wallet} ilovasida tasdiqlang.',
   walletSent:

@@ -89,6 +89,7 @@ export const vi: Texts = {
 
   openWallet: 'Mở trong ứng dụng ví',
   openIn: 'Mở trong {wallet}',
+  connectHint: 'Quét bằng ví của bạn và cho phép kết nối trong ví. Việc này chưa thanh toán gì cả.',
   payWith: 'Thanh toán bằng {wallet}',
   walletAsked: 'Vui lòng xác nhận trong {wallet}.',
   walletSent: 'Khi mạng hiển thị khoản thanh toán, bạn sẽ thấy ở đây. Vui lòng không thanh toán lần thứ hai.',

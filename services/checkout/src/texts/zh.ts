@@ -87,6 +87,7 @@ export const zh: Texts = {
 
   openWallet: '在钱包应用中打开',
   openIn: '在 {wallet} 中打开',
+  connectHint: '用钱包扫描，并在钱包中允许连接。此步骤尚不会付款。',
   payWith: '使用 {wallet} 付款',
   walletAsked: '请在 {wallet} 中确认。',
   walletSent: '网络显示您的付款后，您会在此看到。请不要重复付款。',
