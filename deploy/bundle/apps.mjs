@@ -4,6 +4,8 @@
  */
 const AWAIT_LOGIN = { 'await-login': 'libs/db/src/await-login/main.ts' };
 const DERIVATION = { 'derivation-worker': 'services/api/src/derivation-worker.ts' };
+/** Modules of packages that the page contains, as [module, imports]. */
+export const PAGE_MODULES = 'services/checkout/dist/page-modules.json';
 const PAGES = {
   'dist/page': 'services/checkout/dist/page',
   'dist/guides.json': 'services/api/dist/guides.json',

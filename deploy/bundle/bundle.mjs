@@ -5,7 +5,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeF
 import { isBuiltin } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { rolldown } from 'rolldown';
-import { APPS } from './apps.mjs';
+import { APPS, PAGE_MODULES } from './apps.mjs';
 import { byText, noticesOf, readPackage } from './third-party-notices.mjs';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -79,6 +79,12 @@ async function bundle(name, { folder, entries, files }) {
   for (const [to, from] of Object.entries({ 'package.json': `${folder}/package.json`, ...files }))
     cpSync(join(ROOT, from), join(building, to), { recursive: true });
   requireComplete(name, building, chunks);
+  if ('dist/page' in files) {
+    for (const [id, imported] of JSON.parse(readFileSync(join(ROOT, PAGE_MODULES), 'utf8'))) {
+      if (!ids.includes(id)) ids.push(id);
+      imports.set(id, [...(imports.get(id) ?? []), ...imported]);
+    }
+  }
   const packages = packagesOf(ids, imports);
   writeFileSync(join(building, 'packages.json'), `${JSON.stringify(packages, null, 1)}\n`);
   writeFileSync(join(building, 'THIRD-PARTY-NOTICES.txt'), noticesOf(ids.filter((id) => !isOwn(id))));
