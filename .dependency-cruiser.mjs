@@ -114,7 +114,35 @@ export default {
         'Code that also runs in the browser imports only libs/domain and libs/contracts, no Node module.',
       from: { path: '^services/checkout/src/(view|texts|client)/', pathNot: tests },
       to: {
-        pathNot: ['^services/checkout/src/(view|texts|client)/', '^libs/(domain|contracts)/', '/uqr/'],
+        pathNot: [
+          '^services/checkout/src/(view|texts|client)/',
+          '^libs/(domain|contracts)/',
+          '/uqr/',
+          'node_modules/@walletconnect/',
+        ],
+      },
+    },
+    {
+      name: 'walletconnect-in-one-folder',
+      severity: 'error',
+      comment: 'Third-party code in the payment page. The test servers contain a relay and a wallet.',
+      from: {
+        path: '^(libs|services|deploy|tools)/',
+        pathNot: ['^services/checkout/src/client/wallet-connect/', '^tools/test-servers/src/walletconnect-'],
+      },
+      to: { path: 'node_modules/@walletconnect/' },
+    },
+    {
+      name: 'walletconnect-loaded-on-demand',
+      severity: 'error',
+      comment: 'The page loads it only after the payer has pressed its button.',
+      from: {
+        path: '^services/',
+        pathNot: ['^services/checkout/src/client/wallet-connect/', tests],
+      },
+      to: {
+        path: '^services/checkout/src/client/wallet-connect/',
+        dependencyTypesNot: ['dynamic-import', 'type-only'],
       },
     },
     {

@@ -2,7 +2,7 @@ import { promisify } from 'node:util';
 import { gzip, gzipSync } from 'node:zlib';
 import type { IncomingMessage } from 'node:http';
 import { contentPolicy, type PolicyNeeds } from '@opentill/checkout/content-policy';
-import type { PageAssets } from '@opentill/checkout/page-assets';
+import { servedFiles, type ServedPage } from '@opentill/checkout/page-assets';
 import type { LoadedTheme } from '@opentill/checkout/read-theme';
 import { ALL_TEXTS } from '@opentill/checkout/texts/all-texts';
 import { createSay } from '@opentill/checkout/texts/create-say';
@@ -22,7 +22,6 @@ import {
 } from '@opentill/checkout/view/render-document';
 import type { LinkForm, LinkView } from '@opentill/checkout/view/render-link';
 import { themeOf, themeStyle } from '@opentill/checkout/view/theme';
-import { familyOf } from '@opentill/domain/chains';
 import { NAME_PATTERN } from '@opentill/contracts/http/schema-words';
 import { page, type Answer } from './answer.ts';
 import { queryOf } from './routes/query.ts';
@@ -46,9 +45,7 @@ const HINTS = {
 /** Temporary notices, whose page offers another try. */
 const TEMPORARY: ReadonlySet<Notice> = new Set(['tooManyRequests', 'notAvailable', 'soldOut']);
 
-export interface CheckoutDesign extends LoadedTheme {
-  readonly assets: PageAssets;
-}
+export interface CheckoutDesign extends LoadedTheme, ServedPage {}
 
 /** The checkout page as HTTP responses, in the visitor's language. */
 export interface CheckoutPage {
@@ -71,7 +68,7 @@ export function createCheckoutPage(design: CheckoutDesign, baseUrl: string): Che
   const assetUrl = (name: string) => `${path}/assets/${name}`;
   // When a proxy serves the page under a path, the API is under the same path.
   const apiBase = path.endsWith('/checkout') ? path.slice(0, -'/checkout'.length) : '';
-  const { assets, logo } = design;
+  const { assets, logo, walletConnect } = design;
   const theme = { ...design.theme, logoUrl: logo === null ? null : assetUrl(logo.name) };
   const brand = { name: theme.name, logoUrl: theme.logoUrl };
   const kept = keepAssets(design);
@@ -91,11 +88,12 @@ export function createCheckoutPage(design: CheckoutDesign, baseUrl: string): Che
   return {
     async order(request, query, order) {
       const language = languageOf(request, query);
-      const data = { apiBase, language, order, brand };
+      const data = { apiBase, language, order, brand, walletConnect };
       const frame = frameFor(language, true, order.merchant?.accentColor);
       const html = renderOrderDocument(frame, order, data, query.toString());
       const { style } = frame;
-      const policy = contentPolicy({ style, scripts: true, ...policyNeeds(order) });
+      const { relayUrl } = walletConnect ?? {};
+      const policy = contentPolicy({ style, scripts: true, relayUrl, ...policyNeeds(order) });
       const answer = page(200, html, `${policy}; frame-ancestors 'none'`);
       const headers = { ...answer.headers, Vary: 'Accept-Encoding, Accept-Language' };
       if (!takesGzip(request)) return { ...answer, headers };
@@ -107,7 +105,7 @@ export function createCheckoutPage(design: CheckoutDesign, baseUrl: string): Che
       const html = renderLinkDocument(frame, link, form, { query: query.toString(), apiBase });
       // The form leads to the order's page, which may be on another host.
       const forms = [new URL(baseUrl).origin];
-      const policy = contentPolicy({ style: frame.style, scripts: false, chain: null, forms });
+      const policy = contentPolicy({ style: frame.style, scripts: false, chains: [], forms });
       return page(status, html, `${policy}; frame-ancestors 'none'`);
     },
     notice(request, status, notice, merchant) {
@@ -119,7 +117,7 @@ export function createCheckoutPage(design: CheckoutDesign, baseUrl: string): Che
       const again = TEMPORARY.has(notice) ? say('tryAgain') : null;
       const content = { title: say(notice), text: say(HINTS[notice]), again, orderId, merchant };
       const html = renderNotice(frame, content, query.toString());
-      const policy = contentPolicy({ style: frame.style, scripts, chain: null });
+      const policy = contentPolicy({ style: frame.style, scripts, chains: [] });
       return page(status, html, `${policy}; frame-ancestors 'none'`);
     },
     asset(request, name) {
@@ -141,17 +139,15 @@ export function createCheckoutPage(design: CheckoutDesign, baseUrl: string): Che
 }
 
 /** The page keeps its policy when the customer chooses another coin. */
-function policyNeeds({ chain, options }: CheckoutOrder): Pick<PolicyNeeds, 'chain' | 'forms'> {
-  if (options === undefined) return { chain };
-  const onTron = options.find((option) => familyOf(option.chain) === 'TRON');
-  return { chain: onTron?.chain ?? chain, forms: [] };
+function policyNeeds({ chain, options }: CheckoutOrder): Pick<PolicyNeeds, 'chains' | 'forms'> {
+  if (options === undefined) return { chains: [chain] };
+  return { chains: [chain, ...options.map((option) => option.chain)], forms: [] };
 }
 
 /** Keeps all files in memory, since they are small and frequently requested. Compresses them once, except images. */
-function keepAssets({ assets, logo }: CheckoutDesign) {
-  const files = logo === null ? assets.files : [...assets.files, logo];
+function keepAssets(design: CheckoutDesign) {
   return new Map(
-    files.map(({ name, body, contentType }) => {
+    servedFiles(design).map(({ name, body, contentType }) => {
       const compressed = /^(text|image\/svg)/.test(contentType) ? gzipSync(body, { level: 9 }) : undefined;
       return [name, { body, contentType, compressed }];
     }),

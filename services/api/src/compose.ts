@@ -32,7 +32,8 @@ export const composeApi: Compose = async (env, { sharesProcess }) => {
   const networks = await readNetworkFile(config.networksFile, env);
   const keysFile = await readPublicKeys(config.publicKeysFile, ADDRESS_CODECS);
   const publicKeys = publicKeysFor(keysFile, networkKindOf(networks));
-  const checkout = { ...(await readTheme(config.checkoutThemeFile)), assets: readPageAssets() };
+  const { checkoutThemeFile, walletConnect } = config;
+  const checkout = { ...(await readTheme(checkoutThemeFile)), assets: readPageAssets(), walletConnect };
   const metrics = createMetrics(SERVICE, { ofProcess: !sharesProcess });
   return openResources(async (onStop) => {
     onStop(

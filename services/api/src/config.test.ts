@@ -29,6 +29,22 @@ describe('readApiConfig', () => {
     });
   });
 
+  it.each([
+    [{}, undefined],
+    [
+      { WALLETCONNECT_PROJECT_ID: 'abc', WALLETCONNECT_RELAY_URL: 'wss://relay.example:8443/' },
+      { projectId: 'abc', relayUrl: 'wss://relay.example:8443' },
+    ],
+  ])('offers WalletConnect only when it is set: %j', (settings, walletConnect) => {
+    expect(readApiConfig({ ...env, ...settings }).walletConnect).toEqual(walletConnect);
+  });
+
+  it('rejects one half of the WalletConnect settings', () => {
+    expect(() => readApiConfig({ ...env, WALLETCONNECT_PROJECT_ID: 'abc' })).toThrow(
+      'WALLETCONNECT_RELAY_URL is missing: WALLETCONNECT_PROJECT_ID is set',
+    );
+  });
+
   it('names every mistake at once', () => {
     const wrong = {
       CHECKOUT_BASE_URL: 'https://x/?a=1',

@@ -1,5 +1,7 @@
+import type { WalletConnectSettings } from '@opentill/checkout/view/render-document';
+import { walletConnectSettings } from '@opentill/checkout/walletconnect-settings';
 import { parseSecretsKey } from '@opentill/db/sealed-secret';
-import { readConfig, type ConfigSchema, type Environment } from '@opentill/runtime/config';
+import { invalidConfig, readConfig, type ConfigSchema, type Environment } from '@opentill/runtime/config';
 import type { ApiSettings } from './app.ts';
 import { DEFAULT_STREAM_LIMITS } from './order-streams.ts';
 import { LOG_LEVELS } from '@opentill/runtime/logger';
@@ -26,6 +28,8 @@ interface Variables extends ServiceVariables {
   readonly UNNAMED_FAILURES_MAX: number;
   readonly PROFILE: 'production' | 'local';
   readonly CHECKOUT_THEME_FILE?: string;
+  readonly WALLETCONNECT_PROJECT_ID?: string;
+  readonly WALLETCONNECT_RELAY_URL?: string;
   readonly EVENT_STREAMS_MAX: number;
   readonly DEPOSIT_ADDRESSES_READY: number;
 }
@@ -57,6 +61,8 @@ export const API_CONFIG_SCHEMA: ConfigSchema = {
     UNNAMED_MERCHANTS_MAX: { type: 'integer', minimum: 1, maximum: 1_000, default: 16 },
     UNNAMED_FAILURES_MAX: { type: 'integer', minimum: 1, maximum: 1_000_000, default: 10 },
     CHECKOUT_THEME_FILE: text,
+    WALLETCONNECT_PROJECT_ID: text,
+    WALLETCONNECT_RELAY_URL: text,
     EVENT_STREAMS_MAX: {
       type: 'integer',
       minimum: 0,
@@ -73,6 +79,8 @@ export interface ApiConfig extends ServiceSettings {
   readonly publicKeysFile: string;
   readonly secretsKey: Buffer;
   readonly checkoutThemeFile: string | undefined;
+  /** Undefined: off. */
+  readonly walletConnect: WalletConnectSettings | undefined;
   readonly app: ApiSettings;
 }
 
@@ -85,6 +93,7 @@ export function readApiConfig(env: Environment): ApiConfig {
     publicKeysFile: variables.PUBLIC_KEYS_FILE,
     secretsKey: parseSecretsKey(variables.SECRETS_KEY),
     checkoutThemeFile: variables.CHECKOUT_THEME_FILE,
+    walletConnect: readWalletConnect(variables),
     app: {
       port: variables.PORT,
       host: variables.HOST,
@@ -100,4 +109,12 @@ export function readApiConfig(env: Environment): ApiConfig {
       addressesReady: variables.DEPOSIT_ADDRESSES_READY,
     },
   };
+}
+
+function readWalletConnect(variables: Variables): WalletConnectSettings | undefined {
+  const { WALLETCONNECT_PROJECT_ID: projectId, WALLETCONNECT_RELAY_URL: relayUrl } = variables;
+  const names = { projectId: 'WALLETCONNECT_PROJECT_ID', relayUrl: 'WALLETCONNECT_RELAY_URL' };
+  const found = walletConnectSettings({ projectId, relayUrl }, names);
+  if ('problems' in found) throw invalidConfig(found.problems);
+  return found.settings;
 }

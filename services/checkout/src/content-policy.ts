@@ -1,24 +1,32 @@
 import { createHash } from 'node:crypto';
-import { familyOf, type Chain } from '@opentill/domain/chains';
+import { familyOf, type Chain, type Family } from '@opentill/domain/chains';
 
-/** TronLink builds its transactions in the page with these nodes: the only requests to third parties, only for TRON. */
+/** TronLink builds its transactions in the page with these nodes, only for TRON. */
 const TRONLINK_NODES = 'https://*.trongrid.io';
 
 export interface PolicyNeeds {
   readonly style: string;
   readonly scripts: boolean;
-  /** Undefined for any chain, null for a page without an order. */
-  readonly chain: Chain | undefined | null;
+  /** Chains that the page may offer. Undefined for any; none for a page without an order. */
+  readonly chains: readonly Chain[] | undefined;
+  /** Relay of WalletConnect, which pays on EVM chains. Undefined: off. */
+  readonly relayUrl?: string | undefined;
   readonly apiOrigin?: string;
   /** Origins that its form may lead to, after those of the page. */
   readonly forms?: readonly string[];
 }
 
 /** Allows own scripts, the style sheet, wallet icons as data, logos and the API, and no other resource. */
-export function contentPolicy({ style, scripts, chain, apiOrigin, forms }: PolicyNeeds): string {
+export function contentPolicy(needs: PolicyNeeds): string {
+  const { style, scripts, chains, relayUrl, apiOrigin, forms } = needs;
   const hash = createHash('sha256').update(style).digest('base64');
-  const mayBeTron = chain === undefined || (chain !== null && familyOf(chain) === 'TRON');
-  const connect = [apiOrigin ?? "'self'", ...(mayBeTron ? [TRONLINK_NODES] : [])].join(' ');
+  const mayBe = (family: Family) =>
+    chains === undefined || chains.some((chain) => familyOf(chain) === family);
+  const connect = [
+    apiOrigin ?? "'self'",
+    ...(mayBe('TRON') ? [TRONLINK_NODES] : []),
+    ...(relayUrl !== undefined && mayBe('EVM') ? [relayUrl] : []),
+  ].join(' ');
   return [
     "default-src 'none'",
     ...(scripts ? ["script-src 'self'", `connect-src ${connect}`] : []),

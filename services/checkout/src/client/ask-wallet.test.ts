@@ -5,7 +5,7 @@ import type { CheckoutOrder } from '../view/checkout-order.ts';
 import { coinKey } from '../view/render-choice.ts';
 import { askWallet } from './ask-wallet.ts';
 import { createSentPayments, type HeldPayment } from './sent-payments.ts';
-import type { WalletOutcome } from './wallets/wallet.ts';
+import type { ConnectedWallet, WalletOutcome } from './wallets/wallet.ts';
 
 const NOW = 1_800_000_000;
 
@@ -40,7 +40,27 @@ function aTab({
     nowSeconds: () => NOW,
     paysAnyway: () => paysAnyway,
   };
-  return { paid, heldWhenAsked, held: () => sent.find(anOrder(), NOW), ask: () => askWallet(deps, wallet) };
+  const ended: string[] = [];
+  const connected: ConnectedWallet = { ...wallet, name: 'Phone', disconnect: () => void ended.push('Phone') };
+  /** `change` runs while the payer connects the wallet. */
+  const askRemote = async (change: () => ConnectedWallet | WalletOutcome | null = () => connected) =>
+    askWallet(
+      { ...deps, refresh: async () => order },
+      { id: 'r', name: 'Remote', icon: null, connect: async () => change() },
+    );
+  const change = (fields: Partial<CheckoutOrder>): ConnectedWallet => {
+    order = { ...order, ...fields } as CheckoutOrder;
+    return connected;
+  };
+  return {
+    paid,
+    ended,
+    heldWhenAsked,
+    askRemote,
+    change,
+    held: () => sent.find(anOrder(), NOW),
+    ask: () => askWallet(deps, wallet),
+  };
 }
 
 test.each([
@@ -111,4 +131,38 @@ test('asks no wallet after money that does not count, unless the payer insists',
   const insistent = aTab({ order, paysAnyway: true });
   expect(await insistent.ask()).toMatchObject({ text: 'walletSent' });
   expect(insistent.paid).toEqual(['250.00']);
+});
+
+test('connects a remote wallet, asks it once, and ends the connection', async () => {
+  const tab = aTab({});
+  expect(await tab.askRemote()).toEqual({ text: 'walletSent', wallet: 'Phone' });
+  expect([tab.paid, tab.ended, tab.held()?.state]).toEqual([['250.00'], ['Phone'], 'SENT']);
+  expect(await tab.askRemote()).toBeNull();
+  expect(tab.paid).toEqual(['250.00']);
+});
+
+test.each([
+  ['was paid', { status: 'SUCCESS' }],
+  ['is running out', { expiredTime: NOW + 44 }],
+  ['has another coin', { symbol: 'USDC' }],
+] as const)('does not ask a remote wallet whose order %s while it connected', async (_, fields) => {
+  const tab = aTab({});
+  expect(await tab.askRemote(() => tab.change(fields))).toBeNull();
+  expect([tab.paid, tab.ended, tab.held()]).toEqual([[], ['Phone'], undefined]);
+});
+
+test('asks a remote wallet for what is due when it has connected', async () => {
+  const tab = aTab({});
+  await tab.askRemote(() => tab.change({ amount: '100.00' }));
+  expect(tab.paid).toEqual(['100.00']);
+});
+
+test.each([
+  [null, null],
+  [{ outcome: 'REFUSED' }, { text: 'walletRefused', wallet: 'Remote' }],
+  [{ outcome: 'NOT_READY' }, { text: 'walletNotReady', wallet: 'Remote' }],
+] as const)('shows why no remote wallet connected: %j', async (outcome, notice) => {
+  const tab = aTab({});
+  expect(await tab.askRemote(() => outcome)).toEqual(notice);
+  expect([tab.paid, tab.held()]).toEqual([[], undefined]);
 });

@@ -14,6 +14,7 @@ import { createOrderClient } from './order-client.ts';
 import { createAnnouncer, createScreen, type Screen } from './screen.ts';
 import { createSentPayments } from './sent-payments.ts';
 import { discoverWallets, type WalletScope } from './wallets/discover-wallets.ts';
+import { walletConnectOn } from './wallets/wallet-connect.ts';
 
 /** For the payer to name to the shop; other characters could pass for a text of the page. */
 const ORDER_ID = /^[\w.:~@-]{1,64}$/;
@@ -57,8 +58,10 @@ async function start(): Promise<void> {
     if (!isChosen(order) || searched.has(order.chain)) return;
     const { chain } = order;
     searched.add(chain);
+    const remote = walletConnectOn(chain, data.walletConnect, say);
+    if (remote.length > 0) screen.showWallets(chain, remote);
     discoverWallets(window as unknown as WalletScope, { chain }, (wallets) =>
-      screen.showWallets(chain, wallets),
+      screen.showWallets(chain, [...wallets, ...remote]),
     );
   };
   const following = followOrder(

@@ -29,7 +29,7 @@ import { morph } from './morph.ts';
 import type { ChoiceResult } from './order-client.ts';
 import type { HeldPayment, SentPayments } from './sent-payments.ts';
 import { watchPayment } from './watch-payment.ts';
-import type { PayingWallet } from './wallets/wallet.ts';
+import type { PayingWallet, RemoteWallet } from './wallets/wallet.ts';
 
 export interface ScreenDeps {
   readonly document: Document;
@@ -44,6 +44,7 @@ export interface ScreenDeps {
 }
 
 type Coin = Pick<CheckoutOrder, 'chain' | 'symbol'>;
+type Wallet = PayingWallet | RemoteWallet;
 
 export interface Screen {
   showOrder(order: CheckoutOrder): void;
@@ -51,7 +52,7 @@ export interface Screen {
   /** Time has jumped: the page asks for no payment until the next order is shown. */
   doubt(): void;
   /** Wallets that can pay on the chain. */
-  showWallets(chain: CheckoutOrder['chain'], wallets: readonly PayingWallet[]): void;
+  showWallets(chain: CheckoutOrder['chain'], wallets: readonly Wallet[]): void;
   showNotice(title: string, text: string, orderId: string | null): void;
   tick(): void;
   /** `key`: a `coinKey` of the order. Resolves to true once the page shows how to pay in that coin. */
@@ -69,7 +70,7 @@ interface State {
   receivedAtMs: number;
   offline: boolean;
   doubtful: boolean;
-  wallets: ReadonlyMap<CheckoutOrder['chain'], readonly PayingWallet[]>;
+  wallets: ReadonlyMap<CheckoutOrder['chain'], readonly Wallet[]>;
   choice: ChoiceView;
   /** The id of the wallet that is being asked. */
   asking: string | null;
@@ -150,7 +151,7 @@ function asksFor(order: CheckoutOrder): string {
   return `${coinKey(order)} ${dueAmount(order).text}`;
 }
 
-function walletsFor({ wallets }: State, order: CheckoutOrder): readonly PayingWallet[] {
+function walletsFor({ wallets }: State, order: CheckoutOrder): readonly Wallet[] {
   return isChosen(order) ? (wallets.get(order.chain) ?? []) : [];
 }
 
@@ -226,11 +227,15 @@ function show(deps: ScreenDeps, state: State): void {
   const { order } = state;
   if (order === null) return;
   const around = surroundingsOf(deps, state, order);
-  put(deps.document, renderOrder(order, around, deps.say));
+  const { document } = deps;
+  put(document, renderOrder(order, around, deps.say));
+  // The dialog that connects a wallet leads nowhere once the page asks no wallet.
+  if (!state.doubtful && document.querySelector('[data-wallet]') === null)
+    document.querySelector('dialog')?.close();
   showBrand(deps, order);
   state.shownState = stateShown(order, around);
   state.urgency = urgencyOf(order, around.nowSeconds);
-  deps.document.title = titleOf(order, state.shownState, deps.say);
+  document.title = titleOf(order, state.shownState, deps.say);
 }
 
 /** The page of a static host learns of the merchant with its first order. */

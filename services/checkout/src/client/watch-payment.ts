@@ -1,9 +1,9 @@
 import type { HeldPayment } from './sent-payments.ts';
-import type { PayingWallet } from './wallets/wallet.ts';
+import type { PayingWallet, RemoteWallet } from './wallets/wallet.ts';
 
 export interface WatchPaymentDeps {
   readonly held: () => HeldPayment | undefined;
-  readonly wallets: () => readonly PayingWallet[];
+  readonly wallets: () => readonly (PayingWallet | RemoteWallet)[];
   readonly onReverted: (transaction: string) => void;
 }
 
@@ -13,5 +13,6 @@ export async function watchPayment({ held, wallets, onReverted }: WatchPaymentDe
   if (payment?.state !== 'SENT' || payment.transaction === null) return;
   const { transaction, walletId } = payment;
   const wallet = wallets().find(({ id }) => id === walletId);
-  if ((await wallet?.hasFailed?.(transaction)) === true) onReverted(transaction);
+  if (wallet === undefined || 'connect' in wallet) return;
+  if ((await wallet.hasFailed?.(transaction)) === true) onReverted(transaction);
 }

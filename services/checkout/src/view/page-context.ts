@@ -9,6 +9,9 @@ import {
 } from './checkout-order.ts';
 import type { Fold } from './folds.ts';
 
+/** The id of the wallet that WalletConnect connects. */
+export const WALLET_CONNECT = 'walletconnect';
+
 export interface WalletView {
   readonly id: string;
   readonly name: string;

@@ -28,6 +28,14 @@ export interface PageData {
   readonly isNotice?: true;
   /** The theme's name and logo, for merchants without their own. */
   readonly brand: Brand;
+  /** Undefined: the page does not offer WalletConnect. */
+  readonly walletConnect?: WalletConnectSettings | undefined;
+}
+
+export interface WalletConnectSettings {
+  readonly projectId: string;
+  /** `wss://…` */
+  readonly relayUrl: string;
 }
 
 export type Brand = Pick<Theme, 'name' | 'logoUrl'>;

@@ -4,7 +4,7 @@ import type { CheckoutOrder, PayableOrder } from './checkout-order.ts';
 import { markup, type Html } from './html.ts';
 import { ICONS } from './icons.ts';
 import { paymentUri } from './payment-uri.ts';
-import type { PageContext, WalletNotice, WalletView } from './page-context.ts';
+import { WALLET_CONNECT, type PageContext, type WalletNotice, type WalletView } from './page-context.ts';
 import { walletApp } from './wallet-app.ts';
 
 /** The way to pay with one press. Buttons keep their place while a wallet is asked. */
@@ -28,15 +28,15 @@ function walletButton({ id, name, icon }: WalletView, { asking, walletBusy }: Pa
   return markup`<button type="button" class="button wallet" data-wallet="${id}"${attributes}>${image}<span>${say('payWith', { wallet: name })}</span></button>`;
 }
 
-/** Shown only on phones (page.css), and not when the page already has a wallet. */
+/** Shown only on phones (page.css), and not when the browser has a wallet. */
 function appLink(order: PayableOrder, { pageUrl, wallets }: PageContext, say: Say): Html | null {
-  if (wallets.length > 0) return null;
+  if (wallets.some(({ id }) => id !== WALLET_CONNECT)) return null;
   const uri = paymentUri(order);
   const app = uri !== null || pageUrl === null ? null : walletApp(order, pageUrl);
   const [url, text] =
     app === null ? [uri, say('openWallet')] : [app.url, say('openIn', { wallet: app.name })];
   if (url === null) return null;
-  const kind = app === null ? 'open-wallet' : 'open-app';
+  const kind = `${app === null ? 'open-wallet' : 'open-app'}${wallets.length > 0 ? ' plain' : ''}`;
   return markup`<a class="button ${kind}" href="${url}">${ICONS.wallet}${text}</a>`;
 }
 

@@ -14,11 +14,24 @@ export type WalletOutcome =
   /** The wallet failed after it was asked to send, and may have sent. */
   | { readonly outcome: 'FAILED' };
 
-export interface PayingWallet {
+interface OfferedWallet {
   readonly id: string;
   readonly name: string;
   /** A `data:image/` URL. */
   readonly icon: string | null;
+}
+
+/** A wallet on another device, which needs a connection before each payment. */
+export interface RemoteWallet extends OfferedWallet {
+  /** The wallet was not asked to pay. Null when the payer gave up. Never throws. */
+  connect(order: PayableOrder): Promise<ConnectedWallet | WalletOutcome | null>;
+}
+
+export interface ConnectedWallet extends PayingWallet {
+  disconnect(): void;
+}
+
+export interface PayingWallet extends OfferedWallet {
   /** Exactly the amount due. Never throws. */
   pay(order: PayableOrder): Promise<WalletOutcome>;
   /** The wallet's node answers; false while unknown. Undefined where wallets cannot tell. Never throws. */
