@@ -17,9 +17,11 @@ export interface CheckoutUnderTest {
 export const EXPLORER = 'https://explorer.example/tx/{txid}';
 const STATE_DEADLINE_MS = 30_000;
 
-export async function startCheckoutUnderTest(): Promise<CheckoutUnderTest> {
+export async function startCheckoutUnderTest(
+  options: Parameters<typeof startGatewayUnderTest>[0] = {},
+): Promise<CheckoutUnderTest> {
   const [gateway, browser] = await Promise.all([
-    startGatewayUnderTest({ networkChanges: { explorerTxUrl: EXPLORER } }),
+    startGatewayUnderTest({ networkChanges: { explorerTxUrl: EXPLORER }, ...options }),
     openBrowser(),
   ]);
   return {
