@@ -11,24 +11,38 @@ const DIGITS = Uint8Array.from({ length: 128 }, (_, code) =>
 const CONTINUES = 32;
 const [COMMA, SEMICOLON] = [44, 59];
 
+/** A position in a generated file. Line and column begin with 1. */
+export interface GeneratedPlace {
+  readonly line: number;
+  readonly column: number;
+}
+
 /**
- * `source:line:column` of a position in a generated file. Lines and columns begin with 1. Reads the map up to the line
- * in one pass and stores nothing: a bundle's map has 300,000 segments, and each frame of a first error needs it.
+ * `source:line:column` of each place, or undefined. Reads the map up to the last line in one pass and stores nothing: a
+ * bundle's map has 500,000 segments.
  */
-export function findSource(map: SourceMapFile, line: number, column: number): string | undefined {
+export function findSources(
+  map: SourceMapFile,
+  places: readonly GeneratedPlace[],
+): readonly (string | undefined)[] {
   const { mappings, sources } = map;
+  const found: (string | undefined)[] = places.map(() => undefined);
+  const byLine = Map.groupBy(places.entries(), ([, { line }]) => line);
+  const lastLine = Math.max(...byLine.keys());
   // Each field is the difference to its previous value; that of the generated column begins anew with each line.
   let [generated, source, sourceLine, sourceColumn] = [0, 0, 0, 0];
-  let [atLine, field, value, shift] = [1, 0, 0, 0];
-  let best: string | undefined;
-  for (let index = 0; index <= mappings.length && atLine <= line; index += 1) {
+  let [line, field, value, shift] = [1, 0, 0, 0];
+  let wanted = byLine.get(line);
+  for (let index = 0; index <= mappings.length && line <= lastLine; index += 1) {
     const code = index === mappings.length ? SEMICOLON : mappings.charCodeAt(index);
     if (code === COMMA || code === SEMICOLON) {
-      if (atLine === line && field >= 4 && generated < column)
-        best = `${sources[source]}:${sourceLine + 1}:${sourceColumn + 1}`;
+      if (field >= 4)
+        for (const [place, { column }] of wanted ?? [])
+          if (generated < column) found[place] = `${sources[source]}:${sourceLine + 1}:${sourceColumn + 1}`;
       field = 0;
       if (code === SEMICOLON) {
-        atLine += 1;
+        line += 1;
+        wanted = byLine.get(line);
         generated = 0;
       }
       continue;
@@ -46,5 +60,5 @@ export function findSource(map: SourceMapFile, line: number, column: number): st
     value = 0;
     shift = 0;
   }
-  return best;
+  return found;
 }
