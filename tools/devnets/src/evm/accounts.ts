@@ -16,8 +16,14 @@ export interface DevAccount {
   readonly privateKey: string;
 }
 
-/** Derived with m/44'/60'/0'/0/index from DEV_MNEMONIC. */
+const accounts = new Map<number, DevAccount>();
+
+/** Derived with m/44'/60'/0'/0/index from DEV_MNEMONIC, and kept: a derivation takes 10 to 100 ms. */
 export function devAccount(index: number): DevAccount {
+  const known = accounts.get(index);
+  if (known !== undefined) return known;
   const { address, privateKey } = HDNodeWallet.fromPhrase(DEV_MNEMONIC, undefined, `m/44'/60'/0'/0/${index}`);
-  return { address, privateKey };
+  const account = { address, privateKey };
+  accounts.set(index, account);
+  return account;
 }
