@@ -1,8 +1,8 @@
 /** Generous, for busy machines. A condition that never becomes true costs a failing test this much time. */
 const TIMEOUT_MS = 240_000;
 
-/** Conditions often ask a process or a database, so they are asked less often when the wait is long. */
-const [PAUSE_MS, LONG_PAUSE_MS, LONG_AFTER_MS] = [10, 50, 1_000];
+/** Conditions often ask a process or a database, so a pause is a tenth of the wait so far, within these bounds. */
+const [PAUSE_MS_MIN, PAUSE_MS_MAX] = [10, 50];
 
 /** Counts an error of `condition` as false. Rejects after `timeoutMs` with `what` and the last error. */
 export async function waitUntil(
@@ -19,8 +19,8 @@ export async function waitUntil(
     } catch (error) {
       cause = error;
     }
-    const pause = Date.now() - startedAt < LONG_AFTER_MS ? PAUSE_MS : LONG_PAUSE_MS;
-    await new Promise((resolve) => setTimeout(resolve, pause));
+    const pauseMs = Math.min(PAUSE_MS_MAX, PAUSE_MS_MIN + (Date.now() - startedAt) / 10);
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
   throw new Error(`timed out after ${timeoutMs} ms: ${what}`, { cause });
 }
