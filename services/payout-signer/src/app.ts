@@ -47,6 +47,8 @@ export interface SignerDeps {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly clock: Clock;
+  /** @default performance.now */
+  readonly monotonicMs?: () => number;
   readonly newId: NewId;
   readonly networks: readonly PayingNetwork[];
   /** Networks without a `payouts` section. Their payouts get the obstacle PAYOUTS_NOT_CONFIGURED, and expire. */
@@ -255,7 +257,7 @@ function startDriverOf(
       isDepositAddress: (address, index) => keys.admitDeposit(network.family, index, address),
     },
     readClocks: createClockReader(db, network, clock),
-    monotonicMs: () => performance.now(),
+    monotonicMs: deps.monotonicMs ?? (() => performance.now()),
     stateDirectory: deps.stateDirectory,
     onCommitted: () => relay.wake(),
     leaseKeeper: keepLease({

@@ -21,7 +21,7 @@ import { createApp, type SignerApp, type SignerDeps } from '../src/app.ts';
 import { judgeByPolicy } from '../src/policy/judge-by-policy.ts';
 import type { ExpiringPaying, NoncePaying, PayingNetwork } from '../src/payouts/paying-network.ts';
 import { aTronAddress } from './expiring/tron-world.ts';
-import { TIMEOUT_MS, QUICK } from './world/quick-timing.ts';
+import { byFastClock, fastClockMs, TIMEOUT_MS, QUICK } from './world/quick-timing.ts';
 import { CHAIN, createSignerWorld, USDT, type SignerWorld } from './nonce/signer-world.ts';
 
 const OTHER = 'BSC_TEST';
@@ -122,7 +122,8 @@ function start(
     instanceId: newId(),
     stateDirectory: world.stateDirectory,
     fail: (error) => failures.push(error),
-    timing: { ...QUICK, leaseTtlMs: 60_000 },
+    monotonicMs: fastClockMs,
+    timing: { ...byFastClock(QUICK), leaseTtlMs: 60_000 },
   });
   app.start();
   return app;

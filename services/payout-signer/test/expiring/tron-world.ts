@@ -45,6 +45,8 @@ export async function createTronWorld(
     await devnet.control.mine(SOLID_LAG_BLOCKS + 1);
     const network = tronDevnetNetwork(devnet, {
       rpcUrls: await sources(devnet.url),
+      pollIntervalMs: 100,
+      restIntervalMs: 100,
       payouts: { ...TRON_DEVNET_PAYOUTS, ...payouts },
     });
     return {
@@ -86,6 +88,7 @@ export async function createTronWorld(
     });
   const mine = async (blocks = 1) => {
     await devnet.control.mine(blocks);
+    world.wakeScanner();
     await scannerAtHead();
   };
   /** Mines one block per pass of the signer: with more, a slow signer's transactions expire before they are sent. */

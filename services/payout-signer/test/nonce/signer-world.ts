@@ -82,9 +82,16 @@ export async function createSignerWorld(
       select seen_height as seen from chain_cursor where chain = ${CHAIN}`.execute(admin);
     return head - (rows[0]?.seen ?? 0);
   };
-  const mineBlocks = (blocks = 1) => mine({ rpcUrl, blocks });
+  const mineBlocks = async (blocks = 1) => {
+    await mine({ rpcUrl, blocks });
+    world.wakeScanner();
+  };
   const scannerAtHead = () =>
-    waitUntil('the scanner is at the head', async () => (await unseenBlocks()) === 0);
+    waitUntil('the scanner is at the head', async () => {
+      if ((await unseenBlocks()) === 0) return true;
+      world.wakeScanner();
+      return false;
+    });
   /** No faster than the scanner reads. */
   const mineUntil = (
     what: string,
@@ -191,7 +198,8 @@ export function networkOf(rpcUrl: string, overrides: Partial<NetworkConfig> = {}
   return {
     ...network,
     confirmations: 2,
-    pollIntervalMs: 30,
+    pollIntervalMs: 100,
+    restIntervalMs: 100, // never rests
     maxBlockRange: 50,
     tokens: [usdt!, { ...usdt!, symbol: 'ETH', contract: null, decimals: 18 }],
     payouts: {

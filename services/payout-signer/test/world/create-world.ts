@@ -10,6 +10,7 @@ import type { Family } from '@opentill/domain/chains';
 import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
 import { createMetrics } from '@opentill/runtime/metrics';
+import type { ChainScan } from '@opentill/scanner/scan-chain';
 import { aPayout, type OrderRow } from '@opentill/testkit/scenario';
 import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
 import { createTestDatabase } from '@opentill/testkit/test-database';
@@ -28,7 +29,7 @@ import type { ExpiringPaying, NoncePaying, PayingNetwork } from '../../src/payou
 import { judgeByPolicy } from '../../src/policy/judge-by-policy.ts';
 import type { PolicyJudge } from '../../src/policy/policy-port.ts';
 import type { Driver, WalletParts } from '../../src/wallet/drive-wallet.ts';
-import { LEASE_TTL_MS, QUICK } from './quick-timing.ts';
+import { byFastClock, fastClockMs, LEASE_TTL_MS, QUICK } from './quick-timing.ts';
 import {
   openSignerPool,
   startService,
@@ -103,16 +104,19 @@ export async function createWorld<C extends ChainOfWorld>(
         admin,
       );
   const closing: (() => Promise<unknown>)[] = [];
+  const running = new Set<{ readonly driver?: Driver; stop(): Promise<void> }>();
+  const wakeDrivers = (): void => running.forEach(({ driver }) => driver?.wake());
+  let scan: ChainScan | undefined;
   if (reader !== undefined) {
     const scanner = database.open(`scanner_${family.toLowerCase() as Lowercase<Family>}`);
-    const scan = startScan(network, scanner.kysely, reader, chain.canonicalContract);
+    const started = startScan(network, scanner.kysely, { ...chain, reader, onCommitted: wakeDrivers });
+    scan = started;
     closing.push(
-      () => scan.stop(),
+      () => started.stop(),
       () => scanner.close(),
     );
   }
-  const running = new Set<{ stop(): Promise<void> }>();
-  function keep<T extends { stop(): Promise<void> }>(started: T): T {
+  function keep<T extends { readonly driver?: Driver; stop(): Promise<void> }>(started: T): T {
     const kept: T = {
       ...started,
       async stop() {
@@ -151,6 +155,7 @@ export async function createWorld<C extends ChainOfWorld>(
       });
       const { rows } = await sql<{ done: boolean }>`select reserve(${order.order_pk}) as done`.execute(admin);
       if (rows[0]?.done !== true) throw new Error('not reserved');
+      wakeDrivers();
       return order;
     },
     nativePayout: (amount: bigint): Promise<OrderRow> =>
@@ -179,7 +184,9 @@ export async function createWorld<C extends ChainOfWorld>(
         const { rows } = await sql<{ seen: number; verified: number; epoch: number | null }>`
           select seen_height as seen, verified_height as verified, verified_epoch as epoch
           from chain_cursor where chain = ${network.chain}`.execute(admin);
-        return rows[0] !== undefined && is(rows[0]);
+        if (rows[0] !== undefined && is(rows[0])) return true;
+        scan?.wake();
+        return false;
       }),
     drive(options: DriverOptions<P> = {}): RunningDriver {
       drivers += 1;
@@ -208,7 +215,7 @@ export async function createWorld<C extends ChainOfWorld>(
           policy: options.policy ?? judgeByPolicy(undefined, 'test', { isLocal: true }),
         },
         readClocks: () => Promise.resolve(undefined),
-        monotonicMs: () => performance.now(),
+        monotonicMs: fastClockMs,
         observe: {
           ...createObserve({
             logger: testLogger(),
@@ -250,6 +257,8 @@ export async function createWorld<C extends ChainOfWorld>(
       );
     },
     isRunning: () => running.size > 0,
+    /** After a new block: the scanner polls rarely. */
+    wakeScanner: () => scan?.wake(),
     async stopAll() {
       for (const one of running) await one.stop();
     },
@@ -272,7 +281,7 @@ function openDriver<P extends PayingNetwork>(
   options: DriverOptions<P>,
 ): Driver {
   const { db, key, newId: id, clock, stateDirectory } = parts;
-  const timing = { ...QUICK, ...options.timing };
+  const timing = byFastClock({ ...QUICK, ...options.timing });
   if (paying.kind === 'NONCES') {
     const given = options as unknown as DriverOptions<NoncePaying>;
     const store = createPayoutStore(db, key, { newId: id, clock });

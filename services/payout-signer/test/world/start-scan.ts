@@ -18,8 +18,15 @@ import { CODECS } from './test-keys.ts';
 export function startScan(
   config: NetworkConfig,
   db: Db,
-  reader: ChainReader,
-  canonicalContract: (contract: string) => string | undefined = CODECS[config.family].parse,
+  {
+    reader,
+    canonicalContract = CODECS[config.family].parse,
+    onCommitted,
+  }: {
+    readonly reader: ChainReader;
+    readonly canonicalContract?: (contract: string) => string | undefined;
+    readonly onCommitted: () => void;
+  },
 ): ChainScan {
   const schema = `scanner_${config.family.toLowerCase() as Lowercase<Family>}` as const;
   const logger = createLogger({ service: 'scanner', level: 'silent' });
@@ -41,7 +48,7 @@ export function startScan(
       ttlMs: LEASE_TTL_MS,
     }),
     leaseIntervalMs: 1_000,
-    onCommitted: () => undefined,
+    onCommitted,
     gates: createChainGates(systemClock, (error) => {
       throw error;
     }),

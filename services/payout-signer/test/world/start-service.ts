@@ -8,9 +8,9 @@ import { createMetrics } from '@opentill/runtime/metrics';
 import type { KeystoreSigner } from '@opentill/wallet/keystore-signer';
 import { createApp, type SignerApp, type SignerDeps, type SignerTiming } from '../../src/app.ts';
 import type { PayingNetwork } from '../../src/payouts/paying-network.ts';
-import { LEASE_TTL_MS, QUICK } from './quick-timing.ts';
+import { byFastClock, fastClockMs, LEASE_TTL_MS, QUICK } from './quick-timing.ts';
 
-const TIMING = { ...QUICK, planEveryMs: 50, leaseTtlMs: LEASE_TTL_MS, depositsAtOnce: 16 };
+const TIMING = { ...QUICK, planEveryMs: 100, leaseTtlMs: LEASE_TTL_MS, depositsAtOnce: 16 };
 const POOL_MAX = 12;
 
 export interface ServiceOptions<P extends PayingNetwork = PayingNetwork> extends Partial<
@@ -64,7 +64,8 @@ export function startService<P extends PayingNetwork>(
     instanceId: id,
     networks: [{ ...paying, sender: sender?.(paying.sender) ?? paying.sender } as P],
     fail: (error) => failures.push(error),
-    timing: { ...TIMING, leaseTtlMs, ...timing },
+    monotonicMs: fastClockMs,
+    timing: byFastClock({ ...TIMING, leaseTtlMs, ...timing }),
     ...given,
     ...options,
   });

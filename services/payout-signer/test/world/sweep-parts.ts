@@ -31,7 +31,7 @@ export async function openSweepParts({ network, database, admin, depositAddress,
   const tracker = database.open('tracker');
   const books = startLoop({
     name: 'books',
-    intervalMs: 50,
+    intervalMs: 100,
     run: () => keepBooks(admin, tracker.kysely, chain, nativeSymbol),
   });
   let index = 1_000_000;
