@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { OrderRow } from '@opentill/testkit/scenario';
+import { waitUntil } from '@opentill/testkit/wait-until';
 import { TIMEOUT_MS } from '../world/quick-timing.ts';
 import { policyCheckOf } from '../world/test-policy.ts';
 import { createTronWorld } from './tron-world.ts';
@@ -7,7 +8,7 @@ import { createTronWorld } from './tron-world.ts';
 export type HiddenAttempts = Awaited<ReturnType<typeof createHiddenAttempts>>;
 
 export async function createHiddenAttempts() {
-  const world = await createTronWorld();
+  const world = await createTronWorld({ expirationSeconds: 30 });
   const { admin } = world;
   await sql`create function hide_it() returns trigger language plpgsql as 'begin return null; end'`.execute(
     admin,
@@ -15,8 +16,23 @@ export async function createHiddenAttempts() {
   await sql`create trigger hidden before insert on own_transaction_fate for each row execute function hide_it()`.execute(
     admin,
   );
-  const mineUntil = (what: string, isSo: () => Promise<boolean>) =>
-    world.mineUntil(what, isSo, 2 * TIMEOUT_MS);
+  const expired = new Set<string>();
+  /** Lets each attempt expire as soon as it is sent. */
+  const expireUntil = (what: string, order: OrderRow, isSo: () => Promise<boolean>) =>
+    waitUntil(
+      what,
+      async () => {
+        if (await isSo()) return true;
+        const sent = (await world.attemptsOf(order)).find(
+          ({ tx_hash: txHash, send_outcome: outcome }) => outcome !== null && !expired.has(txHash),
+        );
+        if (sent === undefined) return false;
+        expired.add(sent.tx_hash);
+        await world.passExpiry();
+        return false;
+      },
+      2 * TIMEOUT_MS,
+    );
   const obstacleOf = async (order: OrderRow) => {
     const { state, obstacle } = await world.payoutOf(order);
     return state === 'AUTHORISED' ? obstacle : null;
@@ -35,11 +51,11 @@ export async function createHiddenAttempts() {
         }),
       }),
     async untilItWaits(order: OrderRow): Promise<string | null> {
-      await mineUntil('it waits', async () => (await obstacleOf(order)) !== null);
+      await expireUntil('it waits', order, async () => (await obstacleOf(order)) !== null);
       return obstacleOf(order);
     },
     untilSecondAttempt: (order: OrderRow) =>
-      mineUntil('signed twice', async () => (await world.attemptsOf(order)).length === 2),
+      expireUntil('signed twice', order, async () => (await world.attemptsOf(order)).length === 2),
     makeOverdue: (order: OrderRow) =>
       sql`update payout set expires_at = now() - interval '1 hour' where order_pk = ${order.order_pk}`.execute(
         admin,
