@@ -252,7 +252,7 @@ describe('running service', () => {
   });
 
   test('settles many orders in two replicas, each notified once and in order', async () => {
-    await startReplica({ transferSweepMs: 10, dueSweepMs: 10, sweepGraceMs: 0 });
+    await startReplica({ transferSweepMs: 50, dueSweepMs: 50, sweepGraceMs: 0 });
     await startReplica();
     const merchant = await s.merchant();
     const orders = await Promise.all(

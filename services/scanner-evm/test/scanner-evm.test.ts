@@ -12,12 +12,30 @@ let replica: Replica;
 
 beforeAll(async () => {
   world = await createScannerWorld();
-  replica = await world.startReplica();
-  await world.caughtUp();
 });
 afterAll(() => world.close());
 
+it('stops with an error when the node serves another network or wrong tokens', async () => {
+  const [token, ...rest] = world.network.tokens;
+  const cases = [
+    [{ chainId: 5 }, 'WRONG_CHAIN'],
+    [{ tokens: [{ ...token!, decimals: 18 }, ...rest] }, 'TOKEN_MISMATCH'],
+  ] as const;
+  for (const [mistake, code] of cases) {
+    const mistaken = await world.startReplica(mistake);
+    await waitUntil('it gives up', () => mistaken.failures.length > 0);
+    expect(mistaken.failures[0]).toMatchObject({ code, retryable: false });
+    await expect(world.cursor()).rejects.toThrow('no cursor yet');
+    await mistaken.stop();
+  }
+});
+
 describe('deposits', () => {
+  beforeAll(async () => {
+    replica = await world.startReplica();
+    await world.caughtUp();
+  });
+
   it('records a deposit in the next block and verifies it at its depth, with events', async () => {
     const address = await world.newDepositAddress();
     await world.takeEvents('block.verified');
@@ -76,6 +94,27 @@ describe('deposits', () => {
     await expectAgreement(world);
     expect((await world.cursor()).seen).toBe(before.seen + 50);
     expect(await world.recorded('VERIFIED')).toHaveLength(1 + 4 + 10);
+  });
+
+  it('scans a chain by one replica at a time and hands it over soon', async () => {
+    await world.holdLeases();
+    const second = await world.startReplica({}, 'second');
+    const detail = async (of: Replica): Promise<string> =>
+      (await of.app.checks['ETH_SEPOLIA']!()).detail ?? '';
+    await waitUntil('the second stands by', async () => (await detail(second)) === 'standby');
+    expect(await detail(replica)).toMatch(/^verified/);
+    const address = await world.newDepositAddress();
+    await world.pay(address, 1n);
+    await world.mine();
+    await world.caughtUp();
+    const before = await world.cursor();
+    await replica.stop();
+    replica = second;
+    await world.pay(address, 2n);
+    await world.mine(3);
+    await expectAgreement(world);
+    expect((await world.cursor()).token).toBeGreaterThan(before.token);
+    expect(await detail(second)).toMatch(/^verified/);
   });
 });
 
@@ -143,44 +182,5 @@ describe('separate chain', () => {
     const other = await createScannerWorld();
     worlds.push(other);
     await recordThroughByzantineNode(other, 9);
-  });
-
-  it('stops with an error when the node serves another network or wrong tokens', async () => {
-    const other = await createScannerWorld();
-    worlds.push(other);
-    const wrong = await other.startReplica({ chainId: 5 });
-    await waitUntil('it gives up', () => wrong.failures.length > 0);
-    expect(wrong.failures[0]).toMatchObject({ code: 'WRONG_CHAIN', retryable: false });
-    await expect(other.cursor()).rejects.toThrow('no cursor yet');
-    const [token, ...rest] = other.network.tokens;
-    const mistaken = await other.startReplica({ tokens: [{ ...token!, decimals: 18 }, ...rest] });
-    await waitUntil('it gives up', () => mistaken.failures.length > 0);
-    expect(mistaken.failures[0]).toMatchObject({ code: 'TOKEN_MISMATCH', retryable: false });
-    await expect(other.cursor()).rejects.toThrow('no cursor yet');
-  });
-
-  it('scans a chain by one replica at a time and hands it over soon', async () => {
-    const other = await createScannerWorld();
-    worlds.push(other);
-    await other.holdLeases();
-    const first = await other.startReplica({}, 'first');
-    await other.caughtUp();
-    const second = await other.startReplica({}, 'second');
-    const detail = async (of: Replica): Promise<string> =>
-      (await of.app.checks['ETH_SEPOLIA']!()).detail ?? '';
-    await waitUntil('the second stands by', async () => (await detail(second)) === 'standby');
-    expect(await detail(first)).toMatch(/^verified/);
-    const address = await other.newDepositAddress();
-    await other.pay(address, 1n);
-    await other.mine();
-    await other.caughtUp();
-    const before = await other.cursor();
-    await first.stop();
-    await other.pay(address, 2n);
-    await other.mine(3);
-    await other.caughtUp();
-    expect((await other.cursor()).token).toBeGreaterThan(before.token);
-    expect(await other.recorded('VERIFIED')).toEqual(await other.paymentsOnChain());
-    expect(await detail(second)).toMatch(/^verified/);
   });
 });

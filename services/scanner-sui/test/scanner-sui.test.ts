@@ -261,7 +261,7 @@ it('counts all payments of a foreign hot wallet transaction as possible payouts'
 });
 
 it('batches database statements of checkpoints that arrive together', async () => {
-  const TOGETHER = 300;
+  const TOGETHER = 150;
   await world.caughtUp();
   await replica.stop();
   const to = await newAddress();
