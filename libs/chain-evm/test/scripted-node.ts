@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { vi } from 'vitest';
 
 export interface Call {
   readonly id: number;
@@ -102,3 +103,9 @@ export const callOf = (method: string, ...params: unknown[]): { method: string; 
 });
 export const callsOf = (count: number): { method: string; params: unknown[] }[] =>
   Array.from({ length: count }, (_, place) => callOf('echo', place));
+
+/** No answer until the client's timeout, which this ends at once. Needs fake timers. */
+export const neverAnswering: Script = () => {
+  vi.advanceTimersByTime(60_000);
+  return 'silence';
+};

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { Address } from '@opentill/chain/address-codec';
 import { isReaderError } from '@opentill/chain/reader-error';
 import type { SignedTransaction, WalletSender } from '@opentill/chain/wallet-sender';
@@ -9,7 +9,7 @@ import { createEvmClient } from '../src/client.ts';
 import type { SendAnswer } from '../src/sender/broadcast.ts';
 import { createEvmSender } from '../src/sender/create-sender.ts';
 import type { Call, Script, ScriptedNode } from './scripted-node.ts';
-import { scriptedNode } from './scripted-node.ts';
+import { neverAnswering, scriptedNode } from './scripted-node.ts';
 
 const KEY = `0x${'11'.repeat(32)}`;
 const WALLET = computeAddress(KEY).toLowerCase() as Address;
@@ -23,6 +23,7 @@ type CallAnswer = { readonly result: unknown } | { readonly error: unknown };
 const nodes: ScriptedNode[] = [];
 const answers: SendAnswer[] = [];
 afterEach(async () => {
+  vi.useRealTimers();
   answers.length = 0;
   for (const node of nodes.splice(0)) await node.close();
 });
@@ -138,7 +139,7 @@ describe('broadcast to several sources', () => {
     expect(sender.sources?.()[0]).toMatchObject({ usable: true, score: 1, lastErrorCode: null });
   });
 
-  test.each<[string, Script | 'reset' | 'silence', string]>([
+  test.each<[string, Script, string]>([
     ['HTTP 429', () => ({ status: 429, body: '' }), 'RPC_RATE_LIMITED'],
     ['HTTP 503', () => ({ status: 503, body: '<html>' }), 'RPC_UNAVAILABLE'],
     ['HTTP 403', () => ({ status: 403, body: 'no' }), 'RPC_FORBIDDEN'],
@@ -153,14 +154,14 @@ describe('broadcast to several sources', () => {
       () => ({ body: [{ jsonrpc: '2.0', id: 77, result: '0x' }] }),
       'INCONSISTENT_ANSWER',
     ],
-    ['a reset', 'reset', 'RPC_UNAVAILABLE'],
-    ['silence', 'silence', 'RPC_UNAVAILABLE'],
+    ['a reset', () => 'reset', 'RPC_UNAVAILABLE'],
+    ['silence', neverAnswering, 'RPC_UNAVAILABLE'],
   ])('returns UNKNOWN after %s', async (_, script, fault) => {
-    const node = await nodeThat((calls, isBatch) => {
-      if (calls[0]?.method === 'eth_chainId') return accepting(calls, isBatch);
-      return typeof script === 'string' ? script : script(calls, isBatch);
-    });
-    const sender = senderOn([node.url], 6_000);
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const node = await nodeThat((calls, isBatch) =>
+      calls[0]?.method === 'eth_chainId' ? accepting(calls, isBatch) : script(calls, isBatch),
+    );
+    const sender = senderOn([node.url]);
     expect(await sender.broadcast(await transactions(sender, 2))).toEqual(['UNKNOWN', 'UNKNOWN']);
     const { host } = new URL(node.url);
     const here = answers.filter(({ source }) => source === host);

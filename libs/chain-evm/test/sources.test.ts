@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { readerError } from '@opentill/chain/reader-error';
 import { startAnvil } from '@opentill/devnets/evm/anvil';
 import { findFreePort } from '@opentill/test-servers/free-port';
@@ -9,10 +9,11 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import type { EvmSource, EvmSources, EvmSourcesConfig, SourceChange } from '../src/sources.ts';
 import { createEvmSources } from '../src/sources.ts';
 import type { Script, ScriptedNode } from './scripted-node.ts';
-import { answering, callOf, callsOf, refusing, scriptedNode } from './scripted-node.ts';
+import { answering, callOf, callsOf, neverAnswering, refusing, scriptedNode } from './scripted-node.ts';
 
 const nodes: ScriptedNode[] = [];
 afterEach(async () => {
+  vi.useRealTimers();
   for (const node of nodes.splice(0)) await node.close();
 });
 
@@ -64,7 +65,7 @@ describe('fail-over', () => {
   it.each<[string, Script]>([
     ['is down', down],
     ['resets connections', () => 'reset'],
-    ['does not answer', () => 'silence'],
+    ['does not answer', neverAnswering],
     ['sends half an answer', () => ({ body: '{"jsonrpc":"2.0","id":1,"res' })],
     ['answers another request', () => ({ body: { jsonrpc: '2.0', id: 7, result: 'x' } })],
     ['reports a rate limit', () => ({ status: 429, headers: { 'retry-after': '30' }, body: '' })],
@@ -75,7 +76,8 @@ describe('fail-over', () => {
     ['rejects for an unknown reason', refusing(-32099, 'not today')],
     ['is on another chain', named('wrong', '0x1')],
   ])('tries the next source when one %s', async (_, script) => {
-    const { ask, asked } = await network([script, named('second')], { requestTimeoutMs: 6_000 });
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const { ask, asked } = await network([script, named('second')]);
     expect(await ask()).toBe('second');
     expect(asked()[1]).toBe(1);
   });
@@ -273,6 +275,8 @@ describe('a lagging source', () => {
 });
 
 describe('hedging', () => {
+  /** A second source starts after a fifth of the timeout. */
+  const HEDGED_SOON = { requestTimeoutMs: 10_000 };
   const slow =
     (name: string, done: () => Promise<unknown>): Script =>
     async (calls, isBatch) => {
@@ -283,7 +287,7 @@ describe('hedging', () => {
 
   it('starts a second source next to a slow one, and drops the slower', async () => {
     const never = slow('first', () => new Promise(() => undefined));
-    const { ask, sources, nodes: own } = await network([never, named('second')]);
+    const { ask, sources, nodes: own } = await network([never, named('second')], HEDGED_SOON);
     expect(await ask({ hedge: true })).toBe('second');
     // Being slower than the second is not a failure.
     expect(sources.health()[0]).toMatchObject({ usable: true, lastErrorCode: null });
@@ -296,7 +300,7 @@ describe('hedging', () => {
     const takingLonger = (name: string): Script => slow(name, () => after(ms));
     const { ask, asked } = await network([takingLonger('first'), takingLonger('second')]);
     for (let count = 0; count < 20; count += 1) {
-      ms += 15;
+      ms += 8;
       await ask({ hedge: true });
     }
     const [first = 0, second = 0] = asked();
@@ -306,16 +310,13 @@ describe('hedging', () => {
 
   it('takes the first success of a hedged run, even after a failure', async () => {
     const first = slow('first', () => waitUntil('the second has failed', () => own[1]!.requests.length > 0));
-    const { ask, nodes: own } = await network([first, down]);
+    const { ask, nodes: own } = await network([first, down], HEDGED_SOON);
     expect(await ask({ hedge: true })).toBe('first');
     expect(own[1]!.requests).toHaveLength(1);
   });
 
   it('starts no second source without the hedge option', async () => {
-    // Slower than a fifth of the timeout, after which a hedged run starts a second source.
-    const { ask, asked } = await network([slow('first', () => after(2_200)), named('second')], {
-      requestTimeoutMs: 10_000,
-    });
+    const { ask, asked } = await network([slow('first', () => after(2_200)), named('second')], HEDGED_SOON);
     expect(await ask()).toBe('first');
     expect(asked()).toEqual([1, 0]);
   });
@@ -323,26 +324,20 @@ describe('hedging', () => {
 
 describe('createEvmSources', () => {
   it('prefers a source without a limit, and uses limited ones when all are', async () => {
-    const [one, two] = [await scriptedNode(answering()), await scriptedNode(answering())];
-    nodes.push(one, two);
+    const all = await Promise.all([answering(), answering(), down].map((script) => scriptedNode(script)));
+    nodes.push(...all);
+    const [one, two, broken] = all.map(({ url }) => ({ url }));
     const config = { chainId: 56, maxBlockRange: 1_000, blockTimeMs: 1_000, requestTimeoutMs: 4_000 };
-    const free = createEvmSources({
-      ...config,
-      endpoints: [{ url: one.url, requestsPerSecond: 5 }, { url: two.url }],
-    });
-    await free.run((source, options) => source.batch(callsOf(30), options));
-    expect([one.requests.length, two.requests.flat().length]).toEqual([0, 31]);
-    const limited = createEvmSources({
-      ...config,
-      endpoints: [one, two].map(({ url }) => ({ url, requestsPerSecond: 5 })),
-    });
-    expect(await limited.run((source, options) => source.batch(callsOf(30), options))).toHaveLength(30);
-    two.script = down;
-    const single = createEvmSources({
-      ...config,
-      endpoints: [{ url: one.url, requestsPerSecond: 5 }, { url: two.url }],
-    });
-    expect(await single.run((source, options) => source.batch(callsOf(30), options))).toHaveLength(30);
+    const ask = (...endpoints: EvmSourcesConfig['endpoints']): Promise<unknown> =>
+      createEvmSources({ ...config, endpoints }).run((source, options) => source.batch(callsOf(30), options));
+    const limited = { requestsPerSecond: 5 };
+    await ask({ ...one!, ...limited }, two!);
+    expect(all.map(({ requests }) => requests.flat().length)).toEqual([0, 31, 0]);
+    const answers = await Promise.all([
+      ask({ ...one!, ...limited }, { ...two!, ...limited }),
+      ask({ ...one!, ...limited }, broken!),
+    ]);
+    for (const answer of answers) expect(answer).toHaveLength(30);
   });
 
   it('keeps a block range per source, within the limits of endpoint and network', async () => {
