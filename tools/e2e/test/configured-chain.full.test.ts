@@ -16,6 +16,7 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import type { ChainUnderTest } from '../src/chain-under-test.ts';
 import { runOpentill } from '../src/run-opentill.ts';
 import { startGatewayUnderTest, type GatewayUnderTest } from '../src/start-gateway-under-test.ts';
+import { CONFIRMING, CREATED, PAID, PENDING, untilStory } from '../src/stories.ts';
 import { WAIT_MS } from '../src/time-limits.ts';
 
 // A rollup of the OP Stack that is no preset: only the networks file has it. Its node deducts a fee for data and one for
@@ -31,10 +32,6 @@ const PRICES: OpStackPrices = {
   operatorFeeConstant: 1_000_000_000_000n,
   operatorFeeScalar: 5_000_000n,
 };
-const CREATED = 'ORDER_PENDING INIT';
-const SENT = 'ORDER_PENDING PENDING';
-const CONFIRMING = 'ORDER_PENDING_CONFIRMATION PENDING_CONFIRMATION';
-const PAID = 'ORDER_SUCCESS SUCCESS';
 
 let directory: string;
 let node: OpStackNode;
@@ -136,13 +133,6 @@ async function fundHotWallet(): Promise<void> {
   }
 }
 
-async function untilStory(orderId: string, story: readonly string[]): Promise<void> {
-  const received = () => test.receiver.story(orderId);
-  const isComplete = () => received().length >= story.length;
-  await waitUntil(`${orderId}: ${story.join(', ')}`, isComplete, WAIT_MS).catch(() => undefined);
-  expect(received()).toEqual(story); // on a timeout, shows the actual callbacks
-}
-
 interface Attempt {
   readonly gas: bigint;
   readonly price: bigint;
@@ -169,7 +159,7 @@ it('pays an order, with the chain of the networks file in its callbacks', async 
   });
   const { orderId, address } = created.data!;
   const txid = await chain.pay({ to: address, amount: '50' });
-  await untilStory(orderId, [CREATED, CONFIRMING, PAID]);
+  await untilStory(test.receiver, { orderId }, [CREATED, CONFIRMING, PAID]);
   const { blockNum } = await chain.mined(txid);
   expect(test.receiver.of(orderId).at(-1)!.data).toMatchObject({
     actualAmount: '50.00',
@@ -183,7 +173,7 @@ it('pays out, and books the data fee that the node deducts', async () => {
   const receiveAddress = getAddress(hexlify(randomBytes(20)));
   const fields = { amount: '12.5', symbol: 'USDT', chain: CHAIN, receiveAddress };
   const { data } = await test.merchant.createPayout({ orderId: test.newOrderId(), ...fields });
-  await untilStory(data!.orderId, [CREATED, SENT, CONFIRMING, PAID]);
+  await untilStory(test.receiver, data!, [CREATED, PENDING, CONFIRMING, PAID]);
   expect(await chain.balance('USDT', receiveAddress)).toBe(chain.baseUnits('USDT', '12.5'));
 
   const paid = coinBefore - (await chain.coins(hotWallet));

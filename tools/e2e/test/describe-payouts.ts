@@ -10,14 +10,8 @@ import type { ChainUnderTest } from '../src/chain-under-test.ts';
 import { runOpentill } from '../src/run-opentill.ts';
 import type { RunningGateway } from '../src/running-gateway.ts';
 import type { GatewayUnderTest } from '../src/start-gateway-under-test.ts';
+import { CREATED, FAILED, untilStory, WAY_OF_A_PAYOUT } from '../src/stories.ts';
 import { WAIT_MS } from '../src/time-limits.ts';
-
-const CREATED = 'ORDER_PENDING INIT';
-const SENT = 'ORDER_PENDING PENDING';
-const CONFIRMING = 'ORDER_PENDING_CONFIRMATION PENDING_CONFIRMATION';
-const PAID = 'ORDER_SUCCESS SUCCESS';
-const FAILED = 'ORDER_FAILED FAILED';
-const WAY_OF_A_PAYOUT = [CREATED, SENT, CONFIRMING, PAID];
 
 export function describePayouts(under: () => GatewayUnderTest<RunningGateway>): void {
   const receiver = () => getAddress(hexlify(randomBytes(20)));
@@ -38,13 +32,6 @@ export function describePayouts(under: () => GatewayUnderTest<RunningGateway>): 
     });
     expect(answer).toMatchObject({ httpStatus: 200, code: 200, msg: 'success' });
     return answer.data!;
-  }
-
-  async function untilStory({ orderId }: OrderAnswer, story: readonly string[]): Promise<void> {
-    const received = () => under().receiver.story(orderId);
-    const isComplete = () => received().length >= story.length;
-    await waitUntil(`${orderId}: ${story.join(', ')}`, isComplete, WAIT_MS).catch(() => undefined);
-    expect(received()).toEqual(story); // on a timeout, shows the actual callbacks
   }
 
   const accounts = async (chain: ChainUnderTest, symbol = 'USDT') => {
@@ -75,7 +62,7 @@ export function describePayouts(under: () => GatewayUnderTest<RunningGateway>): 
       httpStatus: 404,
       msg: 'Order not found',
     });
-    await untilStory(order, WAY_OF_A_PAYOUT);
+    await untilStory(under().receiver, order, WAY_OF_A_PAYOUT);
 
     expect(await chain.balance('USDT', to)).toBe(units);
     const callbacks = under().receiver.of(order.orderId);
@@ -145,11 +132,11 @@ export function describePayouts(under: () => GatewayUnderTest<RunningGateway>): 
         },
         WAIT_MS,
       );
-      await untilStory(order, [CREATED]);
+      await untilStory(under().receiver, order, [CREATED]);
       // Includes holds that reorganisations set.
       const { data: holds } = await ops<{ data: readonly { holdId: string }[] }>('GET', 'holds?open=true');
       for (const { holdId } of holds) await ops('POST', `holds/${holdId}/release`, { reason });
-      await untilStory(order, WAY_OF_A_PAYOUT);
+      await untilStory(under().receiver, order, WAY_OF_A_PAYOUT);
     });
 
     it.concurrent('sends the exact amount on both EVM chains, with four ordered callbacks', async () => {
@@ -175,7 +162,8 @@ export function describePayouts(under: () => GatewayUnderTest<RunningGateway>): 
         under().merchant.createPayout(once),
       ]);
       expect(answers.map(({ data }) => data)).toEqual([answers[0].data, answers[0].data]);
-      for (const paid of [little, answers[0].data!]) await untilStory(paid, WAY_OF_A_PAYOUT);
+      for (const paid of [little, answers[0].data!])
+        await untilStory(under().receiver, paid, WAY_OF_A_PAYOUT);
       expect((await accounts(eth, 'USDC')).available).toBe(before.available - eth.baseUnits('USDC', '0.03'));
       expect(await eth.balance('USDC', fields.receiveAddress)).toBe(eth.baseUnits('USDC', '0.03'));
     });
@@ -191,7 +179,7 @@ export function describePayouts(under: () => GatewayUnderTest<RunningGateway>): 
       await waitUntil('it waits for approval', isWaiting, WAIT_MS);
       const { out } = await runOpentill(under().gateway, ['payout', 'list', '--waiting']);
       const waiting = out.split('\n').find((line) => line.includes(order.orderId));
-      await untilStory(order, [CREATED]);
+      await untilStory(under().receiver, order, [CREATED]);
       const { approverKeyFile, approverPassphraseFile } = under().gateway.policy;
       const [orderPk = ''] = waiting?.match(/^[0-9a-f-]{36}/) ?? [];
       const approved = await runOpentill(under().gateway, [
@@ -207,7 +195,7 @@ export function describePayouts(under: () => GatewayUnderTest<RunningGateway>): 
       expect(approved).toMatchObject({ code: 0, errors: '' });
       expect(approved.out).toContain(`Pay    5000.01 USDC on BNB Smart Chain (local devnet) (BSC_TEST)`);
       expect(approved.out).toContain(to.toLowerCase());
-      await untilStory(order, WAY_OF_A_PAYOUT);
+      await untilStory(under().receiver, order, WAY_OF_A_PAYOUT);
       expect(await bsc.balance('USDC', to)).toBe(bsc.baseUnits('USDC', '5000.01'));
     });
 
@@ -220,7 +208,7 @@ export function describePayouts(under: () => GatewayUnderTest<RunningGateway>): 
         [denied, 'Address denied'],
         [large, 'Limit per payout exceeded'],
       ] as const) {
-        await untilStory(order, [CREATED, FAILED]);
+        await untilStory(under().receiver, order, [CREATED, FAILED]);
         const { data } = await under().merchant.status(order.orderId);
         expect(data).toMatchObject({ status: 'FAILED', reason, transaction: null, actualAmount: null });
       }

@@ -6,14 +6,10 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import { runOpentill } from '../src/run-opentill.ts';
 import type { RunningGateway } from '../src/running-gateway.ts';
 import type { GatewayUnderTest } from '../src/start-gateway-under-test.ts';
+import { CONFIRMING, CREATED, PAID, PENDING, untilStory } from '../src/stories.ts';
 import { WAIT_MS } from '../src/time-limits.ts';
 import type { TronUnderTest } from '../src/tron-under-test.ts';
 
-const CREATED = 'ORDER_PENDING INIT';
-const SENT = 'ORDER_PENDING PENDING';
-const PARTLY_PAID = 'ORDER_PENDING PENDING';
-const CONFIRMING = 'ORDER_PENDING_CONFIRMATION PENDING_CONFIRMATION';
-const PAID = 'ORDER_SUCCESS SUCCESS';
 const CHAIN = 'TRON_TEST';
 /** The devnet's first account; GET /devnet.json shows its key. */
 const CUSTOMER = 'TYutY94JEfgZtSByUA9E3RSR1ghfSH5ox1';
@@ -39,13 +35,6 @@ export function describeTron(under: () => GatewayUnderTest<RunningGateway>): voi
       chain: CHAIN,
       ...fields,
     });
-  }
-
-  async function untilStory({ orderId }: OrderAnswer, story: readonly string[]): Promise<void> {
-    const received = () => under().receiver.story(orderId);
-    const isComplete = () => received().length >= story.length;
-    await waitUntil(`${orderId}: ${story.join(', ')}`, isComplete, WAIT_MS).catch(() => undefined);
-    expect(received()).toEqual(story); // on a timeout, shows the actual callbacks
   }
 
   const lastOf = ({ orderId }: OrderAnswer) => under().receiver.of(orderId).at(-1)!.data;
@@ -114,7 +103,7 @@ export function describeTron(under: () => GatewayUnderTest<RunningGateway>): voi
   ): Promise<void> {
     const collection = await order(fields);
     const txid = await pay(collection);
-    await untilStory(collection, [CREATED, CONFIRMING, PAID]);
+    await untilStory(under().receiver, collection, [CREATED, CONFIRMING, PAID]);
     const transaction = await transactionOf(collection, txid, shown);
     const callbacks = under().receiver.of(collection.orderId);
     expect(callbacks.flatMap(({ problems }) => problems)).toEqual([]); // of both signature schemes
@@ -142,9 +131,9 @@ export function describeTron(under: () => GatewayUnderTest<RunningGateway>): voi
       const inParts = async (): Promise<void> => {
         const collection = await order();
         await tron().pay({ to: collection.address, amount: '40' });
-        await untilStory(collection, [CREATED, PARTLY_PAID]);
+        await untilStory(under().receiver, collection, [CREATED, PENDING]);
         const txid = await tron().pay({ to: collection.address, amount: '60.5' });
-        await untilStory(collection, [CREATED, PARTLY_PAID, CONFIRMING, PAID]);
+        await untilStory(under().receiver, collection, [CREATED, PENDING, CONFIRMING, PAID]);
         expect(lastOf(collection)).toMatchObject({
           amount: '100.00',
           actualAmount: '100.50',
@@ -156,7 +145,7 @@ export function describeTron(under: () => GatewayUnderTest<RunningGateway>): voi
         const failed = await payByTronWeb(collection.address, 10n ** 30n); // above the balance
         await tron().pay({ to: collection.address, amount: '100', symbol: 'USDC' });
         const txid = await payByTronWeb(collection.address, tron().baseUnits('USDT', '100'));
-        await untilStory(collection, [CREATED, CONFIRMING, PAID]);
+        await untilStory(under().receiver, collection, [CREATED, CONFIRMING, PAID]);
         expect(lastOf(collection)).toMatchObject({ actualAmount: '100.00', transaction: { txid } });
         await tron().mined(failed); // the failed transaction is in a block
         const transfers = async () =>
@@ -187,7 +176,7 @@ export function describeTron(under: () => GatewayUnderTest<RunningGateway>): voi
 
       const { data: payout } = await payOut({ receiveAddress: receiver });
       expect(payout).toMatchObject({ amount: '12.34', address: tronHotWallet, paymentUrl: null });
-      await untilStory(payout!, [CREATED, SENT, CONFIRMING, PAID]);
+      await untilStory(under().receiver, payout!, [CREATED, PENDING, CONFIRMING, PAID]);
       expect(await tron().balance('USDT', receiver)).toBe(tron().baseUnits('USDT', '12.34'));
       const { txid } = lastOf(payout!).transaction!;
       const mined = await tron().mined(txid);
@@ -210,13 +199,13 @@ export function describeTron(under: () => GatewayUnderTest<RunningGateway>): voi
       await tron().control('pause');
       await tron().pay({ to: collection.address, amount: '100' });
       await tron().control('mine');
-      await untilStory(collection, [CREATED, CONFIRMING]);
+      await untilStory(under().receiver, collection, [CREATED, CONFIRMING]);
       await tron().control('reorganise', { depth: 1, drop: true });
       await tron().control('resume');
-      await untilStory(collection, [CREATED, CONFIRMING, CREATED]);
+      await untilStory(under().receiver, collection, [CREATED, CONFIRMING, CREATED]);
       expect(lastOf(collection)).toMatchObject({ reason: 'Reorganised' });
       const txid = await payThroughShop(collection);
-      await untilStory(collection, [CREATED, CONFIRMING, CREATED, CONFIRMING, PAID]);
+      await untilStory(under().receiver, collection, [CREATED, CONFIRMING, CREATED, CONFIRMING, PAID]);
       expect(lastOf(collection)).toMatchObject({ actualAmount: '100.00', transaction: { txid } });
     });
 

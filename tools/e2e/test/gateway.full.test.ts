@@ -5,6 +5,7 @@ import type { PayinOrderAnswer } from '@opentill/contracts/http/answers';
 import { signOrderId } from '@opentill/contracts/signing/verify-signature';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { startGatewayUnderTest, type GatewayUnderTest } from '../src/start-gateway-under-test.ts';
+import { CONFIRMING, CREATED, PAID, PENDING, untilStory, WAY_OF_A_PAYOUT } from '../src/stories.ts';
 import { TEST_LIMIT_MS, WAIT_MS } from '../src/time-limits.ts';
 import { describeWrongFiles } from './describe-secrets.ts';
 
@@ -29,12 +30,6 @@ async function choose(orderId: string, coin: object): Promise<PayinOrderAnswer> 
   return data;
 }
 
-async function untilStory(orderId: string, story: readonly string[]): Promise<void> {
-  const received = () => under.receiver.story(orderId);
-  await waitUntil(story.join(', '), () => received().length >= story.length, WAIT_MS).catch(() => undefined);
-  expect(received()).toEqual(story);
-}
-
 async function aPricedOrder(): Promise<string> {
   const orderId = under.newOrderId();
   const create = async () => under.merchant.createCollection({ orderId, price: '49.90', currency: 'EUR' });
@@ -50,7 +45,7 @@ it('completes an order of 49.90 EUR that is paid in two coins on two chains', as
   const tron = await choose(orderId, USDT_ON_TRON);
   expect(tron).toMatchObject({ ...USDT_ON_TRON, amount: '54.24', chosen: true });
   await under.tron!.pay({ to: tron.address ?? '', amount: '20' });
-  await untilStory(orderId, ['ORDER_PENDING INIT', 'ORDER_PENDING PENDING']);
+  await untilStory(under.receiver, { orderId }, [CREATED, PENDING]);
 
   const evm = await choose(orderId, USDC_ON_EVM);
   expect(evm).toMatchObject({
@@ -61,12 +56,7 @@ it('completes an order of 49.90 EUR that is paid in two coins on two chains', as
   expect(evm.address).not.toBe(tron.address);
   const eth = under.chains.ETH_SEPOLIA;
   const txid = await eth.pay({ to: evm.address ?? '', amount: '34.24', symbol: 'USDC' });
-  await untilStory(orderId, [
-    'ORDER_PENDING INIT',
-    'ORDER_PENDING PENDING',
-    'ORDER_PENDING_CONFIRMATION PENDING_CONFIRMATION',
-    'ORDER_SUCCESS SUCCESS',
-  ]);
+  await untilStory(under.receiver, { orderId }, [CREATED, PENDING, CONFIRMING, PAID]);
   const paid = under.receiver.of(orderId).at(-1)!;
   expect(paid.problems).toEqual([]);
   expect(paid.data).toMatchObject({
@@ -94,11 +84,7 @@ it('counts a listed coin on another EVM chain than the chosen one', async () => 
   const { address } = await choose(orderId, USDC_ON_EVM);
   const bsc = under.chains.BSC_TEST;
   await bsc.pay({ to: address ?? '', amount: '54.24', symbol: 'USDT' });
-  await untilStory(orderId, [
-    'ORDER_PENDING INIT',
-    'ORDER_PENDING_CONFIRMATION PENDING_CONFIRMATION',
-    'ORDER_SUCCESS SUCCESS',
-  ]);
+  await untilStory(under.receiver, { orderId }, [CREATED, CONFIRMING, PAID]);
   expect(under.receiver.of(orderId).at(-1)!.data.transaction).toMatchObject({ chain: 'BSC_TEST' });
 });
 
@@ -117,12 +103,7 @@ it('makes a payout once when the signer is killed while it processes it', async 
   await under.gateway.stopService('payout-signer', 'SIGKILL');
   await under.gateway.startService('payout-signer');
   for (const { orderId, chain, to } of orders) {
-    await untilStory(orderId, [
-      'ORDER_PENDING INIT',
-      'ORDER_PENDING PENDING',
-      'ORDER_PENDING_CONFIRMATION PENDING_CONFIRMATION',
-      'ORDER_SUCCESS SUCCESS',
-    ]);
+    await untilStory(under.receiver, { orderId }, WAY_OF_A_PAYOUT);
     expect(await chain.balance('USDT', to)).toBe(chain.baseUnits('USDT', '12.34'));
   }
 });

@@ -29,6 +29,7 @@ import { runOpentill, type CommandResult } from '../src/run-opentill.ts';
 import { CHECKOUT } from '../src/read-markdown.ts';
 import { readRunningGateway, type RunningGateway } from '../src/running-gateway.ts';
 import { createGatewayUnderTest, type GatewayUnderTest } from '../src/start-gateway-under-test.ts';
+import { CONFIRMING, CREATED, EXPIRED, PAID, PENDING, untilStory } from '../src/stories.ts';
 import { TEST_LIMIT_MS, WAIT_MS } from '../src/time-limits.ts';
 import { describeAttackers } from './describe-attackers.ts';
 import { describeCheckout } from './describe-checkout.ts';
@@ -39,11 +40,6 @@ import { describeSecrets } from './describe-secrets.ts';
 import { describeTron } from './describe-tron.ts';
 import { openStartedGateway, type StartedGateway } from './started-gateway.ts';
 
-const CREATED = 'ORDER_PENDING INIT';
-const PARTLY_PAID = 'ORDER_PENDING PENDING';
-const CONFIRMING = 'ORDER_PENDING_CONFIRMATION PENDING_CONFIRMATION';
-const PAID = 'ORDER_SUCCESS SUCCESS';
-const EXPIRED = 'ORDER_EXPIRED EXPIRED';
 const CONFIRMATIONS = 3;
 const COLD_ADDRESS = '0xa0Ee7A142d267C1f36714E4a8F75612F20a79720';
 
@@ -104,13 +100,6 @@ async function payThroughShop(body: Readonly<Record<string, string>>): Promise<s
   });
   expect(response.status).toBe(200);
   return ((await response.json()) as { txid: string }).txid;
-}
-
-async function untilStory({ orderId }: OrderAnswer, story: readonly string[]): Promise<void> {
-  const received = () => test.receiver.story(orderId);
-  const isComplete = () => received().length >= story.length;
-  await waitUntil(`${orderId}: ${story.join(', ')}`, isComplete, WAIT_MS).catch(() => undefined);
-  expect(received()).toEqual(story); // on a timeout, shows the actual callbacks
 }
 
 async function untilLast({ orderId }: OrderAnswer, last: string): Promise<ReceivedCallback> {
@@ -199,7 +188,7 @@ describe('a collection', () => {
         way === 'shop'
           ? await payThroughShop({ orderId: collection.orderId })
           : await payWithOwnNonce(chain, collection);
-      await untilStory(collection, [CREATED, CONFIRMING, PAID]);
+      await untilStory(test.receiver, collection, [CREATED, CONFIRMING, PAID]);
 
       const transaction = await transactionOf(chain, collection, txid, shown);
       const [created, confirming, paid] = test.receiver.of(collection.orderId);
@@ -265,7 +254,7 @@ describe('a collection', () => {
 
   it.concurrent('sends verifiable callbacks to the demo shop', async () => {
     const collection = await order(eth);
-    await untilStory(collection, [CREATED]);
+    await untilStory(test.receiver, collection, [CREATED]);
     let received: readonly unknown[] = [];
     const isThere = async () => {
       const response = await fetch(`${test.gateway.shopUrl}/callbacks.json?orderId=${collection.orderId}`);
@@ -285,7 +274,7 @@ describe('a collection', () => {
     expect(new Set(answers.map(({ data }) => JSON.stringify(data))).size).toBe(1);
     const other = await test.merchant.createCollection({ ...fields, amount: '6' });
     expect(other).toMatchObject({ httpStatus: 409, code: 409, msg: 'Order ID already exists.', data: null });
-    await untilStory(answers[0]!.data!, [CREATED]);
+    await untilStory(test.receiver, answers[0]!.data!, [CREATED]);
   });
 });
 
@@ -294,7 +283,7 @@ describe('payments of a collection', () => {
   it.concurrent('reports each partial payment, and SUCCESS after the last one', async () => {
     const collection = await order(eth);
     await eth.pay({ to: collection.address, amount: '40' });
-    await untilStory(collection, [CREATED, PARTLY_PAID]);
+    await untilStory(test.receiver, collection, [CREATED, PENDING]);
     expect(lastOf(collection)).toMatchObject({
       amount: '100.00',
       transaction: { amount: '40.00', status: 'PENDING' },
@@ -304,7 +293,7 @@ describe('payments of a collection', () => {
       status: 'PENDING',
     });
     const txid = await eth.pay({ to: collection.address, amount: '60', account: 3 });
-    await untilStory(collection, [CREATED, PARTLY_PAID, CONFIRMING, PAID]);
+    await untilStory(test.receiver, collection, [CREATED, PENDING, CONFIRMING, PAID]);
     expect(lastOf(collection)).toMatchObject({
       actualAmount: '100.00',
       transaction: { txid, amount: '60.00' },
@@ -314,7 +303,7 @@ describe('payments of a collection', () => {
   it.concurrent('counts an overpayment, and records a payment after SUCCESS as unmatched', async () => {
     const collection = await order(bsc);
     await bsc.pay({ to: collection.address, amount: '120.5' });
-    await untilStory(collection, [CREATED, CONFIRMING, PAID]);
+    await untilStory(test.receiver, collection, [CREATED, CONFIRMING, PAID]);
     expect(lastOf(collection)).toMatchObject({ amount: '100.00', actualAmount: '120.50' });
     await bsc.pay({ to: collection.address, amount: '7' });
     await untilUnmatched(collection, 'AFTER_SUCCESS');
@@ -335,9 +324,9 @@ describe('payments of a collection', () => {
       status: 'INIT',
       transaction: null,
     });
-    await untilStory(collection, [CREATED]);
+    await untilStory(test.receiver, collection, [CREATED]);
     const txid = await eth.pay({ to: collection.address, amount: '100', account: 4 });
-    await untilStory(collection, [CREATED, CONFIRMING, PAID]);
+    await untilStory(test.receiver, collection, [CREATED, CONFIRMING, PAID]);
     expect(lastOf(collection)).toMatchObject({ actualAmount: '100.00', transaction: { txid } });
   });
 
@@ -347,7 +336,7 @@ describe('payments of a collection', () => {
     for (const amount of ['30', '30', '40']) await eth.pay({ to: collection.address, amount });
     await eth.mine();
     await eth.mineByTime();
-    await untilStory(collection, [CREATED, CONFIRMING, PAID]);
+    await untilStory(test.receiver, collection, [CREATED, CONFIRMING, PAID]);
     expect(lastOf(collection).actualAmount).toBe('100.00');
   });
 });
@@ -362,7 +351,7 @@ describe('expiry by the chain time', () => {
       Array.from({ length: 3 }, () => order(bsc, { expiresIn })),
     );
     await bsc.pay({ to: partly!.address, amount: '40' });
-    await untilStory(partly!, [CREATED, PARTLY_PAID]);
+    await untilStory(test.receiver, partly!, [CREATED, PENDING]);
     await bsc.mineByHand();
     await bsc.pay({ to: justInTime!.address, amount: '100' });
     await bsc.mine();
@@ -370,26 +359,26 @@ describe('expiry by the chain time', () => {
     await bsc.mine();
     await bsc.mineByTime();
 
-    await untilStory(unpaid!, [CREATED, EXPIRED]);
+    await untilStory(test.receiver, unpaid!, [CREATED, EXPIRED]);
     expect(lastOf(unpaid!)).toMatchObject({ actualAmount: null, transaction: null });
-    await untilStory(partly!, [CREATED, PARTLY_PAID, EXPIRED]);
+    await untilStory(test.receiver, partly!, [CREATED, PENDING, EXPIRED]);
     expect(lastOf(partly!)).toMatchObject({
       reason: 'Underpaid',
       actualAmount: '40.00',
       transaction: { amount: '40.00' },
     });
-    await untilStory(justInTime!, [CREATED, CONFIRMING, PAID]);
+    await untilStory(test.receiver, justInTime!, [CREATED, CONFIRMING, PAID]);
 
     const late = await bsc.pay({ to: unpaid!.address, amount: '100' });
     await bsc.pay({ to: partly!.address, amount: '60' });
-    await untilStory(unpaid!, [CREATED, EXPIRED, EXPIRED]);
+    await untilStory(test.receiver, unpaid!, [CREATED, EXPIRED, EXPIRED]);
     expect(lastOf(unpaid!)).toMatchObject({
       status: 'EXPIRED',
       reason: 'Paid after expiry',
       actualAmount: '100.00',
       transaction: { txid: late, status: 'SUCCESS' },
     });
-    await untilStory(partly!, [CREATED, PARTLY_PAID, EXPIRED, EXPIRED]);
+    await untilStory(test.receiver, partly!, [CREATED, PENDING, EXPIRED, EXPIRED]);
     expect(lastOf(partly!)).toMatchObject({ reason: 'Paid after expiry', actualAmount: '100.00' });
     await untilUnmatched(unpaid!, 'LATE');
     expect((await transfersTo(partly!)).map(({ reason }) => reason)).toEqual(['UNDERPAID', 'LATE']);
@@ -404,13 +393,13 @@ describe('expiry by the chain time', () => {
     const collection = await order(bsc, { expiresIn: (await bsc.secondsAhead()) + LIFETIME_SECONDS });
     const txid = await bsc.pay({ to: collection.address, amount: '100' });
     await bsc.mine();
-    await untilStory(collection, [CREATED, CONFIRMING]);
+    await untilStory(test.receiver, collection, [CREATED, CONFIRMING]);
     const raw = await bsc.rawTransaction(txid);
     await bsc.reorg(1);
-    await untilStory(collection, [CREATED, CONFIRMING, CREATED]);
+    await untilStory(test.receiver, collection, [CREATED, CONFIRMING, CREATED]);
     await bsc.jump(LIFETIME_SECONDS + 1);
     await bsc.mine(CONFIRMATIONS + 1);
-    await untilStory(collection, [CREATED, CONFIRMING, CREATED, EXPIRED]);
+    await untilStory(test.receiver, collection, [CREATED, CONFIRMING, CREATED, EXPIRED]);
     await bsc.reorg(1, [{ rawTransaction: raw, blockOffset: 0 }]);
     await bsc.mine(CONFIRMATIONS);
     await bsc.mineByTime();
@@ -478,10 +467,10 @@ describe('reorganisations', () => {
   async function beforeSuccess(chain: ChainUnderTest, depth: number): Promise<void> {
     const stories = await threePaid(chain, Math.min(depth - 1, 1));
     const [dropped, moved, replaced] = stories;
-    for (const { collection } of stories) await untilStory(collection, [CREATED, CONFIRMING]);
+    for (const { collection } of stories) await untilStory(test.receiver, collection, [CREATED, CONFIRMING]);
     const { replacementTxid } = await reorganise(chain, depth, stories);
 
-    await untilStory(dropped.collection, [CREATED, CONFIRMING, CREATED]);
+    await untilStory(test.receiver, dropped.collection, [CREATED, CONFIRMING, CREATED]);
     expect(lastOf(dropped.collection)).toMatchObject({
       reason: 'Reorganised',
       transaction: null,
@@ -626,14 +615,14 @@ describe('reorganisations', () => {
     const txid = await eth.pay({ to: collection.address, amount: '100' });
     const raw = await eth.rawTransaction(txid);
     await eth.mine();
-    await untilStory(collection, [CREATED, CONFIRMING]);
+    await untilStory(test.receiver, collection, [CREATED, CONFIRMING]);
     await restoreSnapshot(eth.rpcUrl, snapshot);
     await eth.mine(CONFIRMATIONS + 1);
-    await untilStory(collection, [CREATED, CONFIRMING, CREATED]);
+    await untilStory(test.receiver, collection, [CREATED, CONFIRMING, CREATED]);
     expect(lastOf(collection)).toMatchObject({ reason: 'Reorganised' });
     await callRpc(eth.rpcUrl, 'eth_sendRawTransaction', [raw]);
     await eth.mine(CONFIRMATIONS);
-    await untilStory(collection, [CREATED, CONFIRMING, CREATED, CONFIRMING, PAID]);
+    await untilStory(test.receiver, collection, [CREATED, CONFIRMING, CREATED, CONFIRMING, PAID]);
     expect(lastOf(collection).transaction).toMatchObject({
       txid,
       blockNum: (await eth.mined(txid)).blockNum,

@@ -4,13 +4,9 @@ import { getAddress, hexlify, randomBytes } from 'ethers';
 import { findFreePort } from '@opentill/test-servers/free-port';
 import type { ProcessGroup } from '@opentill/test-servers/process-group';
 import { startSmallProcess } from '@opentill/local/start-small-gateway';
-import { waitUntil } from '@opentill/testkit/wait-until';
 import { startGatewayUnderTest, type GatewayUnderTest } from '../src/start-gateway-under-test.ts';
+import { CONFIRMING, CREATED, PAID, PENDING, untilStory } from '../src/stories.ts';
 
-const CREATED = 'ORDER_PENDING INIT';
-const SENT = 'ORDER_PENDING PENDING';
-const CONFIRMING = 'ORDER_PENDING_CONFIRMATION PENDING_CONFIRMATION';
-const PAID = 'ORDER_SUCCESS SUCCESS';
 const PAID_WITHIN_MS = 30_000;
 const STOPPED_WITHIN_MS = 10_000;
 
@@ -36,13 +32,6 @@ afterAll(async () => {
 const healthOf = async (path: string): Promise<Response> =>
   fetch(`http://127.0.0.1:${test.gateway.environmentOf('api')['HEALTH_PORT']}${path}`);
 
-async function untilStory(orderId: string, story: readonly string[]): Promise<void> {
-  const received = () => test.receiver.story(orderId);
-  const isComplete = () => received().length >= story.length;
-  await waitUntil(`${orderId}: ${story.join(', ')}`, isComplete, PAID_WITHIN_MS).catch(() => undefined);
-  expect(received()).toEqual(story); // on a timeout, shows the actual callbacks
-}
-
 it('two processes complete a collection and a payout', async () => {
   const chain = test.chains.ETH_SEPOLIA;
   const fields = { amount: '100', symbol: 'USDT', chain: chain.chain };
@@ -56,8 +45,8 @@ it('two processes complete a collection and a payout', async () => {
     receiveAddress,
   });
   expect(payout).toMatchObject({ httpStatus: 200, code: 200 });
-  await untilStory(collection.data!.orderId, [CREATED, CONFIRMING, PAID]);
-  await untilStory(payout.data!.orderId, [CREATED, SENT, CONFIRMING, PAID]);
+  await untilStory(test.receiver, collection.data!, [CREATED, CONFIRMING, PAID], PAID_WITHIN_MS);
+  await untilStory(test.receiver, payout.data!, [CREATED, PENDING, CONFIRMING, PAID], PAID_WITHIN_MS);
   expect(await chain.balance('USDT', receiveAddress)).toBe(chain.baseUnits('USDT', '12.5'));
   expect(await test.findProblems()).toEqual([]);
 });
