@@ -57,7 +57,7 @@ async function sealNext(
   { secret, keyId }: OpenedKeystore,
   passphrase: string,
 ): Promise<void> {
-  await createKeystore(nextFileOf(path), { purpose, keyId, secret }, passphrase, path);
+  await createKeystore(nextFileOf(path), { purpose, keyId, secret }, passphrase, { like: path });
   const again = await openKeystore(nextFileOf(path), purpose, passphrase);
   again.secret.fill(0);
 }

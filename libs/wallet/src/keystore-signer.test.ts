@@ -14,6 +14,7 @@ import { parseMnemonic, seedOf } from './mnemonic.ts';
 import { depositBranch, depositXpub } from './derivation.ts';
 
 const PASSPHRASE = 'correct horse battery';
+const cost = 2;
 const HOT_WALLET = '0x8c8d35429f74ec245f8ef2f4fd1e551cff97d650' as Address;
 const N = 0xffff_ffff_ffff_ffff_ffff_ffff_ffff_fffe_baae_dce6_af48_a03b_bfd2_5e8c_d036_4141n;
 const seed = seedOf(parseMnemonic('test test test test test test test test test test test junk'));
@@ -28,8 +29,8 @@ beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'wallet-'));
   keystoreFile = join(dir, 'keystore.json');
   const contents = { purpose: 'seed', keyId: seedFingerprint(seed), secret: seed } as const;
-  await createKeystore(keystoreFile, contents, PASSPHRASE);
-  signer = await openKeystoreSigner({ keystoreFile, passphrase: PASSPHRASE, codecs, kind: 'main' });
+  await createKeystore(keystoreFile, contents, PASSPHRASE, { cost });
+  signer = await openKeystoreSigner({ keystoreFile, passphrase: PASSPHRASE, codecs, kind: 'main', cost });
 });
 afterAll(() => rm(dir, { recursive: true }));
 
@@ -112,8 +113,14 @@ describe('keystore signer', () => {
       [
         signer.sign(HOT_WALLET, new Uint8Array(3)),
         signer.sign('0x00' as Address, digestOf('x')),
-        openKeystoreSigner({ keystoreFile, passphrase: `${PASSPHRASE}!`, codecs, kind: 'main' }),
-        openKeystoreSigner({ keystoreFile: join(dir, 'none'), passphrase: PASSPHRASE, codecs, kind: 'main' }),
+        openKeystoreSigner({ keystoreFile, passphrase: `${PASSPHRASE}!`, codecs, kind: 'main', cost }),
+        openKeystoreSigner({
+          keystoreFile: join(dir, 'none'),
+          passphrase: PASSPHRASE,
+          codecs,
+          kind: 'main',
+          cost,
+        }),
       ].map((call) =>
         call.then(
           () => undefined,

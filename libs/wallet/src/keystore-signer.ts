@@ -30,6 +30,8 @@ export interface KeystoreSignerOptions {
   readonly kind: NetworkKind;
   /** Other services derive deposit addresses from this file. Checked against the seed if set. */
   readonly publicKeysFile?: string | undefined;
+  /** @default 2^17 */
+  readonly cost?: number | undefined;
 }
 
 const DIGEST_BYTES = 32;
@@ -39,7 +41,8 @@ const ADMITTED_MAX = 10_000;
 
 /** Takes 0.5 s (scrypt). Zeroes the seed. @throws the errors of openKeystore and requireMatchingPublicKeys */
 export async function openKeystoreSigner(options: KeystoreSignerOptions): Promise<KeystoreSigner> {
-  const { secret, keyId } = await openKeystore(options.keystoreFile, 'seed', options.passphrase);
+  const { keystoreFile, passphrase, cost } = options;
+  const { secret, keyId } = await openKeystore(keystoreFile, 'seed', passphrase, cost);
   try {
     if (seedFingerprint(secret) !== keyId) {
       const path = options.keystoreFile;

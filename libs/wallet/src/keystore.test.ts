@@ -7,6 +7,7 @@ import { createKeystore, openKeystore } from './keystore.ts';
 import { readPassphraseFile } from './read-passphrase-file.ts';
 
 const PASSPHRASE = 'correct horse battery';
+const COST = 4;
 const secret = Uint8Array.from({ length: 64 }, (_, place) => place * 3);
 const contents = { purpose: 'seed', keyId: '16a93ed0', secret } as const;
 let dir: string;
@@ -16,7 +17,7 @@ let text: string;
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'wallet-'));
   path = join(dir, 'keystore.json');
-  await createKeystore(path, contents, PASSPHRASE);
+  await createKeystore(path, contents, PASSPHRASE, { cost: COST });
   text = await readFile(path, 'utf8');
 });
 afterAll(() => rm(dir, { recursive: true }));
@@ -39,52 +40,63 @@ async function changed(change: (file: File) => void, by: 'accident' | 'attacker'
   return copy;
 }
 
+const open = (file: string, passphrase = PASSPHRASE) => openKeystore(file, 'seed', passphrase, COST);
+
 describe('keystore', () => {
   it('opens a keystore with its passphrase', async () => {
-    const opened = await openKeystore(path, 'seed', PASSPHRASE);
+    const opened = await open(path);
     expect(opened.keyId).toBe('16a93ed0');
     expect(Buffer.from(opened.secret).equals(secret)).toBe(true);
   });
 
-  it('writes a file that only its owner can read, with its key derivation named', async () => {
-    expect((await stat(path)).mode & 0o777).toBe(0o600);
-    expect(JSON.parse(text)).toMatchObject({
+  it('derives keys by scrypt with 2^17 by default, and opens no other cost', async () => {
+    const real = join(dir, 'real.json');
+    await createKeystore(real, contents, PASSPHRASE);
+    expect(JSON.parse(await readFile(real, 'utf8'))).toMatchObject({
       version: 1,
       kdf: { name: 'scrypt', n: 131072, r: 8, p: 1 },
       cipher: { name: 'aes-256-gcm' },
     });
+    expect(Buffer.from((await openKeystore(real, 'seed', PASSPHRASE)).secret).equals(secret)).toBe(true);
+    await expect(openKeystore(path, 'seed', PASSPHRASE)).rejects.toMatchObject({ code: 'KEYSTORE_DAMAGED' });
+  });
+
+  it('writes a file that only its owner can read', async () => {
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
     expect((await readdir(dir)).filter((name) => name.endsWith('.tmp'))).toEqual([]);
     expect(text).not.toContain(Buffer.from(secret).toString('base64').slice(0, 16));
   });
 
   it('seals each keystore with a new salt and nonce', async () => {
     const again = join(dir, 'again.json');
-    await createKeystore(again, contents, PASSPHRASE);
+    await createKeystore(again, contents, PASSPHRASE, { cost: COST });
     const [one, two] = [JSON.parse(text) as File, JSON.parse(await readFile(again, 'utf8')) as File];
     expect(one.kdf.salt).not.toBe(two.kdf.salt);
     expect(one.cipher.iv).not.toBe(two.cipher.iv);
   });
 
   it('never overwrites an existing keystore', async () => {
-    await expect(createKeystore(path, contents, PASSPHRASE)).rejects.toMatchObject({ code: 'FILE_EXISTS' });
+    await expect(createKeystore(path, contents, PASSPHRASE, { cost: COST })).rejects.toMatchObject({
+      code: 'FILE_EXISTS',
+    });
     expect(await readFile(path, 'utf8')).toBe(text);
     expect((await readdir(dir)).filter((name) => name.endsWith('.tmp'))).toEqual([]);
   });
 
   it('distinguishes a wrong passphrase from a damaged keystore', async () => {
-    await expect(openKeystore(path, 'seed', `${PASSPHRASE}.`)).rejects.toMatchObject({
+    await expect(open(path, `${PASSPHRASE}.`)).rejects.toMatchObject({
       code: 'KEYSTORE_WRONG_PASSPHRASE',
     });
     const flipped = await changed(
       (file) => (file['ciphertext'] = `A${String(file['ciphertext']).slice(1)}=`),
       'accident',
     );
-    await expect(openKeystore(flipped, 'seed', PASSPHRASE)).rejects.toMatchObject({
+    await expect(open(flipped)).rejects.toMatchObject({
       code: 'KEYSTORE_DAMAGED',
     });
     const cut = join(dir, 'cut.json');
     await writeFile(cut, text.slice(0, 200), { mode: 0o600 });
-    await expect(openKeystore(cut, 'seed', PASSPHRASE)).rejects.toMatchObject({ code: 'KEYSTORE_DAMAGED' });
+    await expect(open(cut)).rejects.toMatchObject({ code: 'KEYSTORE_DAMAGED' });
   });
 
   it.each<[string, (file: File) => void, string]>([
@@ -102,7 +114,7 @@ describe('keystore', () => {
     ['the cipher', (file) => (file.cipher = 7 as never), 'KEYSTORE_DAMAGED'],
     ['the ciphertext', (file) => (file['ciphertext'] = null), 'KEYSTORE_DAMAGED'],
   ])('rejects a keystore after an attacker changed %s', async (_, change, code) => {
-    await expect(openKeystore(await changed(change, 'attacker'), 'seed', PASSPHRASE)).rejects.toMatchObject({
+    await expect(open(await changed(change, 'attacker'))).rejects.toMatchObject({
       code,
     });
   });
@@ -111,18 +123,18 @@ describe('keystore', () => {
     await expect(createKeystore(join(dir, 'new'), contents, 'elevenchars')).rejects.toMatchObject({
       code: 'PASSPHRASE_TOO_SHORT',
     });
-    const open = await changed(() => undefined, 'accident');
-    await chmod(open, 0o644);
-    await expect(openKeystore(open, 'seed', PASSPHRASE)).rejects.toMatchObject({ code: 'FILE_TOO_OPEN' });
-    await expect(openKeystore(join(dir, 'none'), 'seed', PASSPHRASE)).rejects.toMatchObject({
+    const bare = await changed(() => undefined, 'accident');
+    await chmod(bare, 0o644);
+    await expect(open(bare)).rejects.toMatchObject({ code: 'FILE_TOO_OPEN' });
+    await expect(open(join(dir, 'none'))).rejects.toMatchObject({
       code: 'FILE_UNREADABLE',
     });
   });
 
   it('accepts a passphrase in any Unicode normalisation form', async () => {
     const unicode = join(dir, 'unicode.json');
-    await createKeystore(unicode, contents, 'p\u00e4ssw\u00f6rter hier');
-    expect((await openKeystore(unicode, 'seed', 'pa\u0308sswo\u0308rter hier')).keyId).toBe('16a93ed0');
+    await createKeystore(unicode, contents, 'p\u00e4ssw\u00f6rter hier', { cost: COST });
+    expect((await open(unicode, 'pa\u0308sswo\u0308rter hier')).keyId).toBe('16a93ed0');
   });
 });
 

@@ -1,4 +1,3 @@
-import type { ScryptOptions } from 'node:crypto';
 import { createCipheriv, createDecipheriv, createHash, randomBytes, scrypt } from 'node:crypto';
 import { access } from 'node:fs/promises';
 import { readJson } from '@opentill/domain/read-json';
@@ -15,20 +14,29 @@ export interface KeystoreContents {
   readonly secret: Uint8Array;
 }
 
+export interface KeystoreOptions {
+  /** File whose owner and mode the new one gets. @default the process's owner, mode 0600 */
+  readonly like?: string;
+  readonly cost?: number | undefined;
+}
+
 /** The caller zeroes `secret` after use. */
 export interface OpenedKeystore {
   readonly keyId: string;
   readonly secret: Uint8Array;
 }
 
-/** Characters. Scrypt makes one guess cost about 0.5 s. */
+/** Characters. */
 const PASSPHRASE_LENGTH_MIN = 12;
+
+/** Scrypt's N: one guess costs about 0.5 s and 128 MiB. Only tests pass less. */
+const KEYSTORE_COST = 2 ** 17;
 
 const FORMAT = 'opentill-keystore';
 const VERSION = 1;
-/** Fixed by the version: a file cannot ask for weaker or more expensive work. */
-const KDF = { name: 'scrypt', n: 2 ** 17, r: 8, p: 1 } as const;
-const SCRYPT: ScryptOptions = { N: KDF.n, r: KDF.r, p: KDF.p, maxmem: 256 * 1024 * 1024 };
+/** Fixed by the caller: a file cannot ask for weaker or more expensive work. */
+const kdfOf = (cost: number) => ({ name: 'scrypt', n: cost, r: 8, p: 1 }) as const;
+const SCRYPT_BYTES_MAX = 256 * 1024 * 1024;
 const CIPHER = 'aes-256-gcm';
 const KEY_BYTES = 32;
 const SALT_BYTES = 32;
@@ -56,14 +64,14 @@ interface KeystoreFile {
   readonly checksum: string;
 }
 
-/** Mode 0600, or owner and mode of `like`. Throws FILE_EXISTS, PASSPHRASE_TOO_SHORT. */
+/** @throws FILE_EXISTS, PASSPHRASE_TOO_SHORT */
 export async function createKeystore(
   path: string,
   contents: KeystoreContents,
   passphrase: string,
-  like?: string,
+  { like, cost = KEYSTORE_COST }: KeystoreOptions = {},
 ): Promise<void> {
-  const text = await sealKeystore(contents, passphrase);
+  const text = await sealKeystore(contents, passphrase, cost);
   const owner = like === undefined ? {} : { like };
   await writeFileAtomically(path, text, { mode: OWNER_ONLY, replace: false, ...owner });
 }
@@ -73,10 +81,11 @@ export async function replaceKeystore(
   path: string,
   contents: KeystoreContents,
   passphrase: string,
+  cost = KEYSTORE_COST,
 ): Promise<void> {
   const isReplaced = await exists(path);
-  if (isReplaced) requirePurpose(await readKeystore(path), contents.purpose, path);
-  const text = await sealKeystore(contents, passphrase);
+  if (isReplaced) requirePurpose(await readKeystore(path, cost), contents.purpose, path);
+  const text = await sealKeystore(contents, passphrase, cost);
   const owner = isReplaced ? { like: path } : {};
   await writeFileAtomically(path, text, { mode: OWNER_ONLY, replace: true, ...owner });
 }
@@ -86,10 +95,11 @@ export async function openKeystore(
   path: string,
   purpose: KeystorePurpose,
   passphrase: string,
+  cost = KEYSTORE_COST,
 ): Promise<OpenedKeystore> {
-  const file = await readKeystore(path);
+  const file = await readKeystore(path, cost);
   requirePurpose(file, purpose, path);
-  const key = await deriveKey(passphrase, Buffer.from(file.kdf.salt, 'base64'));
+  const key = await deriveKey(passphrase, Buffer.from(file.kdf.salt, 'base64'), cost);
   try {
     const decipher = createDecipheriv(CIPHER, key, Buffer.from(file.cipher.iv, 'base64'), {
       authTagLength: TAG_BYTES,
@@ -111,13 +121,17 @@ export async function openKeystore(
 }
 
 /** Needs no passphrase. Proves that the file is whole, not who made it. */
-export async function identifyKeystore(path: string, purpose: KeystorePurpose): Promise<string> {
-  const file = await readKeystore(path);
+export async function identifyKeystore(
+  path: string,
+  purpose: KeystorePurpose,
+  cost = KEYSTORE_COST,
+): Promise<string> {
+  const file = await readKeystore(path, cost);
   requirePurpose(file, purpose, path);
   return file.keyId;
 }
 
-async function sealKeystore(contents: KeystoreContents, passphrase: string): Promise<string> {
+async function sealKeystore(contents: KeystoreContents, passphrase: string, cost: number): Promise<string> {
   if (passphrase.length < PASSPHRASE_LENGTH_MIN) {
     throw walletError(
       'PASSPHRASE_TOO_SHORT',
@@ -126,7 +140,7 @@ async function sealKeystore(contents: KeystoreContents, passphrase: string): Pro
   }
   const salt = randomBytes(SALT_BYTES);
   const iv = randomBytes(IV_BYTES);
-  const key = await deriveKey(passphrase, salt);
+  const key = await deriveKey(passphrase, salt, cost);
   try {
     const cipher = createCipheriv(CIPHER, key, iv, { authTagLength: TAG_BYTES });
     cipher.setAAD(additionalData(VERSION, contents.purpose, contents.keyId));
@@ -136,7 +150,7 @@ async function sealKeystore(contents: KeystoreContents, passphrase: string): Pro
       version: VERSION,
       purpose: contents.purpose,
       keyId: contents.keyId,
-      kdf: { ...KDF, salt: salt.toString('base64') },
+      kdf: { ...kdfOf(cost), salt: salt.toString('base64') },
       cipher: { name: CIPHER, iv: iv.toString('base64'), tag: cipher.getAuthTag().toString('base64') },
       ciphertext: ciphertext.toString('base64'),
     } as const;
@@ -147,8 +161,8 @@ async function sealKeystore(contents: KeystoreContents, passphrase: string): Pro
   }
 }
 
-async function readKeystore(path: string): Promise<KeystoreFile> {
-  return parseKeystore(await readPrivateFile(path, FILE_BYTES_MAX), path);
+async function readKeystore(path: string, cost: number): Promise<KeystoreFile> {
+  return parseKeystore(await readPrivateFile(path, FILE_BYTES_MAX), path, cost);
 }
 
 function requirePurpose(file: KeystoreFile, purpose: KeystorePurpose, path: string): void {
@@ -169,10 +183,11 @@ function additionalData(version: number, purpose: string, keyId: string): Buffer
 }
 
 /** NFKC: the same passphrase typed on another system has the same bytes. */
-function deriveKey(passphrase: string, salt: Uint8Array): Promise<Buffer> {
+function deriveKey(passphrase: string, salt: Uint8Array, cost: number): Promise<Buffer> {
+  const { n, r, p } = kdfOf(cost);
   const bytes = Buffer.from(passphrase.normalize('NFKC'), 'utf8');
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
-  scrypt(bytes, salt, KEY_BYTES, SCRYPT, (error, key) => {
+  scrypt(bytes, salt, KEY_BYTES, { N: n, r, p, maxmem: SCRYPT_BYTES_MAX }, (error, key) => {
     bytes.fill(0);
     if (error === null) resolve(key);
     else reject(error);
@@ -184,7 +199,7 @@ function checksumOf(file: Omit<KeystoreFile, 'checksum'>): string {
   return createHash('sha256').update(JSON.stringify(file)).digest('hex');
 }
 
-function parseKeystore(text: string, path: string): KeystoreFile {
+function parseKeystore(text: string, path: string, cost: number): KeystoreFile {
   const damaged = (why: string): never => {
     throw walletError('KEYSTORE_DAMAGED', `${path} is damaged or not a keystore: ${why}`, { path });
   };
@@ -198,7 +213,7 @@ function parseKeystore(text: string, path: string): KeystoreFile {
   // The file is unchanged. The remaining checks require that this version wrote it.
   if (unsummed.version !== VERSION) damaged(`its version is not ${VERSION}`);
   const { salt, ...kdf } = (unsummed.kdf as Partial<KeystoreFile['kdf']> | null) ?? {};
-  if (JSON.stringify(kdf) !== JSON.stringify(KDF))
+  if (JSON.stringify(kdf) !== JSON.stringify(kdfOf(cost)))
     damaged('its key derivation differs from that of its version');
   const cipher = (unsummed.cipher as Partial<KeystoreFile['cipher']> | null) ?? {};
   if (typeof unsummed.keyId !== 'string' || typeof unsummed.ciphertext !== 'string')

@@ -12,13 +12,14 @@ export async function openKeystoreWithRecovery(
   path: string,
   purpose: KeystorePurpose,
   passphrase: string,
+  cost?: number,
 ): Promise<OpenedKeystore & { readonly isNext: boolean }> {
   try {
-    return { ...(await openKeystore(path, purpose, passphrase)), isNext: false };
+    return { ...(await openKeystore(path, purpose, passphrase, cost)), isNext: false };
   } catch (error) {
     const isWrong = error instanceof GatewayError && error.code === 'KEYSTORE_WRONG_PASSPHRASE';
     if (!isWrong || !(await exists(nextFileOf(path)))) throw error;
-    const opened = await openKeystore(nextFileOf(path), purpose, passphrase).catch(() => undefined);
+    const opened = await openKeystore(nextFileOf(path), purpose, passphrase, cost).catch(() => undefined);
     if (opened === undefined) throw error;
     return { ...opened, isNext: true };
   }

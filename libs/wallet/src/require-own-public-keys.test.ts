@@ -101,13 +101,15 @@ it('rejects a missing or invalid public key file', async () => {
 it('does not open the keystore with the public key file of another wallet', async () => {
   const keystoreFile = join(dir, 'keystore.json');
   const passphrase = 'a passphrase of the tests';
+  const cost = 2;
   await createKeystore(
     keystoreFile,
     { purpose: 'seed', keyId: seedFingerprint(seed), secret: seed },
     passphrase,
+    { cost },
   );
   const open = (publicKeysFile: string) =>
-    openKeystoreSigner({ keystoreFile, passphrase, codecs, kind: 'main', publicKeysFile });
+    openKeystoreSigner({ keystoreFile, passphrase, codecs, kind: 'main', publicKeysFile, cost });
   await writePublicKeys(path, other);
   await expect(open(path)).rejects.toMatchObject({ code: 'PUBLIC_KEYS_OF_ANOTHER_SEED' });
   await writePublicKeys(path, own);

@@ -35,6 +35,7 @@ import { runProcess } from './run-process.ts';
 
 const NETWORKS_FILE = join(import.meta.dirname, '..', '..', '..', 'deploy', 'networks', 'local.json');
 const PASSPHRASE = 'a passphrase of the tests';
+const COST = 2;
 /** Clears a terminal, starts a line, sets colours with one character (CSI), and reverses the writing direction. */
 const EVIL = 'a\u001b[2J\nforged\u009b31m\u202eb';
 const UNPRINTABLE = /[\p{Cc}\p{Cf}]/u;
@@ -77,6 +78,7 @@ interface RunOptions {
   readonly env?: Environment;
   readonly answers?: readonly string[];
   readonly now?: () => Date;
+  readonly hasRealCost?: boolean;
 }
 
 async function opentill(args: readonly string[], options: RunOptions = {}): Promise<Run> {
@@ -89,6 +91,7 @@ async function opentill(args: readonly string[], options: RunOptions = {}): Prom
     print: (line) => out.push(line),
     printError: (line) => errors.push(line),
     askSecret: async () => answers.shift() ?? '',
+    ...(options.hasRealCost ? {} : { keystoreCost: COST }),
   });
   return { code, out, errors };
 }
@@ -539,7 +542,7 @@ describe('opentill keys init', () => {
     );
     const rows = words.split(' ').map((word) => new RegExp(`^ +\\d+ +${word}$`));
     expect(run.out.filter((line) => rows.some((row) => row.test(line)))).toEqual([]);
-    const { secret } = await openKeystore(keystore, 'seed', PASSPHRASE);
+    const { secret } = await openKeystore(keystore, 'seed', PASSPHRASE, COST);
     expect(Buffer.from(secret)).toEqual(Buffer.from(seedOf(words)));
     rmSync(keystore);
     rmSync(publicKeys);
@@ -548,7 +551,10 @@ describe('opentill keys init', () => {
   });
 
   it('creates a keystore, public keys and 24 words that belong together', async () => {
-    const run = await opentill([...args, '--passphrase-file', passphraseFile], { env: {} });
+    const run = await opentill([...args, '--passphrase-file', passphraseFile], {
+      env: {},
+      hasRealCost: true,
+    });
     expect(run).toMatchObject({ code: 0, errors: [] });
     const words = wordsOf(run.out);
     expect(words.split(' ')).toHaveLength(24);
@@ -566,7 +572,7 @@ describe('opentill keys init', () => {
     expectRefusal(differ, 1, /two passphrases differ/);
     expect(existsSync(publicKeys)).toBe(false);
     expect(await opentill(args, { answers: [PASSPHRASE, PASSPHRASE] })).toMatchObject({ code: 0 });
-    await openKeystore(keystore, 'seed', PASSPHRASE);
+    await openKeystore(keystore, 'seed', PASSPHRASE, COST);
   });
 
   it.each([

@@ -61,6 +61,7 @@ async function opentill(
     print: (line) => out.push(line),
     printError: (line) => errors.push(line),
     askSecret: async () => answers.shift() ?? '',
+    keystoreCost: 2,
   });
   return { code, out, errors };
 }

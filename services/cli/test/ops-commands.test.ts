@@ -21,6 +21,7 @@ import { startTestOps, TEST_NETWORKS, type TestOps } from '../../ops/test/suppor
 import { runCli } from '../src/run-cli.ts';
 
 const PASSPHRASE = 'a passphrase of the tests';
+const COST = 2;
 const USDT = '0x5fbdb2315678afecb367f032d93f642f64180aa3';
 
 let testDatabase: TestDatabase;
@@ -57,6 +58,7 @@ async function opentill(
     print: (line) => out.push(line),
     printError: (line) => errors.push(line),
     askSecret: async () => answers.shift() ?? '',
+    keystoreCost: COST,
   });
   return { code, out, errors };
 }
@@ -140,7 +142,7 @@ describe('opentill payout', () => {
   });
 
   it('lists a payout, shows it in words and approves it with an approver’s key', async () => {
-    const publicKey = await createApproverKey(path('approver.json'), PASSPHRASE);
+    const publicKey = await createApproverKey(path('approver.json'), PASSPHRASE, COST);
     expect((await opentill('payout list --waiting')).out).toEqual([
       expect.stringContaining(`250.00 USDT\t${payout.address}\tshop`),
     ]);

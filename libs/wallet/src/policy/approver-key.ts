@@ -8,11 +8,11 @@ const KEY_BYTES = 32;
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 
 /** @returns the public key for the policy, 64 lower-case hex digits; throws FILE_EXISTS, PASSPHRASE_TOO_SHORT */
-export async function createApproverKey(path: string, passphrase: string): Promise<string> {
+export async function createApproverKey(path: string, passphrase: string, cost?: number): Promise<string> {
   const secret = randomBytes(KEY_BYTES);
   try {
     const keyId = publicKeyOf(privateKeyOf(secret));
-    await createKeystore(path, { purpose: 'approver-key', keyId, secret }, passphrase);
+    await createKeystore(path, { purpose: 'approver-key', keyId, secret }, passphrase, { cost });
     return keyId;
   } finally {
     secret.fill(0);
@@ -20,9 +20,14 @@ export async function createApproverKey(path: string, passphrase: string): Promi
 }
 
 /** The caller must have shown the result of `parseApprovalText` to the approver. @throws APPROVAL_INVALID */
-export async function signApproval(path: string, passphrase: string, text: string): Promise<StoredApproval> {
+export async function signApproval(
+  path: string,
+  passphrase: string,
+  text: string,
+  cost?: number,
+): Promise<StoredApproval> {
   parseApprovalText(text);
-  const { secret, keyId } = await openKeystore(path, 'approver-key', passphrase);
+  const { secret, keyId } = await openKeystore(path, 'approver-key', passphrase, cost);
   try {
     const key = privateKeyOf(secret);
     if (publicKeyOf(key) !== keyId)

@@ -12,6 +12,7 @@ import type { PolicyPayout } from './policy.ts';
 import { openPolicy, sealPolicy, type OpenPolicyOptions } from './sealed-policy.ts';
 
 const PASSPHRASE = 'correct horse battery';
+const COST = 2; // keystore.test.ts has the real one
 const NOW = new Date('2026-11-21T12:00:00Z');
 const limits = { maxPerPayout: '5', maxPerHour: '5', maxPerDay: '5', maxPerMerchantPerDay: '5' };
 const text = JSON.stringify({ version: 1, chains: { ETH: { enabled: true, assets: { USDT: limits } } } });
@@ -42,6 +43,7 @@ beforeAll(async () => {
     fingerprint: '16a93ed0',
     networks: networksWith({}),
     codecs: [evmAddressCodec],
+    cost: COST,
   };
   digest = await sealPolicy({ ...options, text, now: NOW });
 });
@@ -106,7 +108,8 @@ describe('sealed policy', () => {
     const sealed = { version: 2, sealedAt: NOW.toISOString(), surroundings, text };
     const secret = Buffer.from(JSON.stringify(sealed));
     const policyFile = join(dir, 'before.sealed');
-    await replaceKeystore(policyFile, { purpose: 'policy', keyId: options.fingerprint, secret }, PASSPHRASE);
+    const contents = { purpose: 'policy', keyId: options.fingerprint, secret } as const;
+    await replaceKeystore(policyFile, contents, PASSPHRASE, COST);
     const networks = networksWith({}, { payouts: { ...PAYOUTS, ...CAPS, maxGas: 16_000_000 } });
     const opened = await openPolicy({ ...options, policyFile, networks });
     expect([...opened.gasCaps]).toEqual([['ETH', 300_000]]);
@@ -151,18 +154,18 @@ describe('key of an approver', () => {
 
   it('signs approvals only, and does not open as a policy', async () => {
     const keyFile = join(dir, 'alice.key');
-    const publicKey = await createApproverKey(keyFile, PASSPHRASE);
+    const publicKey = await createApproverKey(keyFile, PASSPHRASE, COST);
     const toSign = approvalText(payout);
-    const { approver, signature } = await signApproval(keyFile, PASSPHRASE, toSign);
+    const { approver, signature } = await signApproval(keyFile, PASSPHRASE, toSign, COST);
     expect(approver).toBe(publicKey);
     expect(verifyApproval(publicKey, toSign, signature)).toBe(true);
-    await expect(signApproval(keyFile, PASSPHRASE, 'something else')).rejects.toMatchObject({
+    await expect(signApproval(keyFile, PASSPHRASE, 'something else', COST)).rejects.toMatchObject({
       code: 'APPROVAL_INVALID',
     });
     await expect(sealPolicy({ ...options, policyFile: keyFile, text, now: NOW })).rejects.toMatchObject({
       code: 'KEYSTORE_WRONG_PURPOSE',
     });
-    await expect(createApproverKey(keyFile, PASSPHRASE)).rejects.toMatchObject({ code: 'FILE_EXISTS' });
+    await expect(createApproverKey(keyFile, PASSPHRASE, COST)).rejects.toMatchObject({ code: 'FILE_EXISTS' });
     expect(await readFile(keyFile, 'utf8')).toContain(publicKey);
   });
 });

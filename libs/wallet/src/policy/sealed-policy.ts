@@ -28,6 +28,8 @@ export interface OpenPolicyOptions extends PolicyContext {
   readonly policyFile: string;
   readonly passphrase: string;
   readonly fingerprint: string;
+  /** @default 2^17 */
+  readonly cost?: number | undefined;
 }
 
 /** `surroundings` (chain ids, fee caps, tokens): another file cannot redirect a chain, change amounts or raise fees. */
@@ -46,7 +48,7 @@ const GAS_BEFORE_SEALED = 300_000;
 export async function sealPolicy(
   options: OpenPolicyOptions & { readonly text: string; readonly now: Date },
 ): Promise<string> {
-  const { text, now, policyFile, fingerprint, passphrase } = options;
+  const { text, now, policyFile, fingerprint, passphrase, cost } = options;
   const policy = parsePolicy(text, options);
   const sealed: Sealed = {
     version: VERSION,
@@ -55,7 +57,7 @@ export async function sealPolicy(
     text,
   };
   const secret = Buffer.from(JSON.stringify(sealed), 'utf8');
-  await replaceKeystore(policyFile, { purpose: 'policy', keyId: fingerprint, secret }, passphrase);
+  await replaceKeystore(policyFile, { purpose: 'policy', keyId: fingerprint, secret }, passphrase, cost);
   return digestOf(secret);
 }
 
@@ -64,8 +66,8 @@ export async function sealPolicy(
  * changed since sealing; and the errors of openKeystore
  */
 export async function openPolicy(options: OpenPolicyOptions): Promise<OpenedPolicy> {
-  const { policyFile: path, passphrase, fingerprint } = options;
-  const { secret, keyId } = await openKeystoreWithRecovery(path, 'policy', passphrase);
+  const { policyFile: path, passphrase, fingerprint, cost } = options;
+  const { secret, keyId } = await openKeystoreWithRecovery(path, 'policy', passphrase, cost);
   if (keyId !== fingerprint) {
     const message = `${path} was sealed for the wallet ${keyId}, this keystore is ${fingerprint}. Seal the policy again`;
     throw walletError('POLICY_OF_ANOTHER_SEED', message, { path, keyId, fingerprint });

@@ -44,7 +44,7 @@ export async function backUp(context: CliContext, options: BackupOptions): Promi
   const out = resolve(options.out);
   await requireAbsent(out);
   const sources = filesToKeep(context, options);
-  const seedFingerprint = await fingerprintOf(sources);
+  const seedFingerprint = await fingerprintOf(sources, context.keystoreCost);
   const partial = join(dirname(out), `.${basename(out)}.${randomBytes(6).toString('hex')}.partial`);
   await mkdir(join(partial, 'tables'), { recursive: true, mode: DIRECTORY_MODE });
   await chmod(partial, DIRECTORY_MODE);
@@ -104,12 +104,12 @@ function kept(sources: Record<KeptFileRole, string | undefined>, roles: readonly
 }
 
 /** Checks that each file has the expected format, that the keystore is sealed, and that all belong to one seed. */
-async function fingerprintOf(sources: Sources): Promise<string | null> {
+async function fingerprintOf(sources: Sources, cost?: number): Promise<string | null> {
   const { keystore, policy, publicKeys } = sources;
   const ofKeys =
     publicKeys === undefined ? null : (await readPublicKeys(publicKeys, FAMILY_CODECS)).fingerprint;
-  const ofKeystore = keystore === undefined ? null : await identifyKeystore(keystore, 'seed');
-  if (policy !== undefined) await identifyKeystore(policy, 'policy');
+  const ofKeystore = keystore === undefined ? null : await identifyKeystore(keystore, 'seed', cost);
+  if (policy !== undefined) await identifyKeystore(policy, 'policy', cost);
   if (ofKeys !== null && ofKeystore !== null && ofKeys !== ofKeystore)
     throw usage(`${keystore} belongs to the seed ${ofKeystore}, ${publicKeys} to ${ofKeys}.`);
   return ofKeystore ?? ofKeys;

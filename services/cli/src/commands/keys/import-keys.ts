@@ -15,7 +15,7 @@ export async function importKeys(context: CliContext, options: ImportOptions): P
   const seed = await askWords(context, options.wordsFile);
   try {
     const passphrase = await askNewPassphrase(context, options.passphraseFile);
-    const publicKeys = await writeWallet(seed, options, passphrase);
+    const publicKeys = await writeWallet(seed, options, passphrase, context.keystoreCost);
     context.print(`Wallet ${publicKeys.fingerprint}.`);
     printWallet(context, options, publicKeys);
   } finally {

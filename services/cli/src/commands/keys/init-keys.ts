@@ -21,10 +21,12 @@ export async function initKeys(context: CliContext, options: InitKeysOptions): P
     const { wordsTo } = options;
     if (wordsTo !== undefined)
       await writeFileAtomically(wordsTo, `${words}\n`, { mode: 0o600, replace: false });
-    const publicKeys = await writeWallet(seed, options, passphrase).catch(async (error: unknown) => {
-      if (wordsTo !== undefined) await rm(wordsTo, { force: true }); // no wallet belongs to them
-      throw error;
-    });
+    const publicKeys = await writeWallet(seed, options, passphrase, context.keystoreCost).catch(
+      async (error: unknown) => {
+        if (wordsTo !== undefined) await rm(wordsTo, { force: true }); // no wallet belongs to them
+        throw error;
+      },
+    );
     if (wordsTo === undefined) showWords(context, words);
     else
       context.print(

@@ -6,12 +6,12 @@ import { FAMILY_CODECS } from '../../families.ts';
 
 /** Zeroes the seed afterwards. Throws NO_TERMINAL or a WalletErrorCode. */
 export async function publicKeysOfKeystore(
-  context: Pick<CliContext, 'askSecret'>,
+  context: Pick<CliContext, 'askSecret' | 'keystoreCost'>,
   keystore: string,
   passphraseFile: string | undefined,
 ): Promise<PublicKeys> {
   const passphrase = await askPassphrase(context, passphraseFile);
-  const { secret } = await openKeystore(keystore, 'seed', passphrase);
+  const { secret } = await openKeystore(keystore, 'seed', passphrase, context.keystoreCost);
   try {
     return publicKeysOf(secret, FAMILY_CODECS);
   } finally {

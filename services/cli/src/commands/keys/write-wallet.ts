@@ -15,12 +15,13 @@ export async function writeWallet(
   seed: Uint8Array,
   files: WalletFiles,
   passphrase: string,
+  cost: number | undefined,
 ): Promise<PublicKeys> {
   const publicKeys = publicKeysOf(seed, FAMILY_CODECS);
   await writePublicKeys(files.publicKeys, publicKeys);
   try {
     const contents = { purpose: 'seed', keyId: publicKeys.fingerprint, secret: seed } as const;
-    await createKeystore(files.keystore, contents, passphrase);
+    await createKeystore(files.keystore, contents, passphrase, { cost });
   } catch (error) {
     await rm(files.publicKeys, { force: true }); // without a keystore no transaction could spend from these addresses
     throw error;

@@ -101,7 +101,7 @@ export async function approvePayout(
     if (answer.trim().toLowerCase() !== 'yes') throw usage('Not approved; nothing was signed.');
   }
   const passphrase = await askPassphrase(context, options.passphraseFile);
-  const { approver, signature } = await signApproval(options.keyFile, passphrase, text);
+  const { approver, signature } = await signApproval(options.keyFile, passphrase, text, context.keystoreCost);
   const hex = Buffer.from(signature).toString('hex');
   const after = await ops.call('approvePayout', { orderPk, publicKey: approver, signature: hex });
   context.print(describeApproved(after));

@@ -10,7 +10,8 @@ export async function initApprover(
 ): Promise<void> {
   const { out } = options;
   await requireAbsent(out);
-  const publicKey = await createApproverKey(out, await askNewPassphrase(context, options.passphraseFile));
+  const passphrase = await askNewPassphrase(context, options.passphraseFile);
+  const publicKey = await createApproverKey(out, passphrase, context.keystoreCost);
   context.print(`Key ${out}: keep it and its passphrase secret. For the policy:`);
   context.print(JSON.stringify({ name: 'your name', publicKey }));
 }

@@ -52,11 +52,13 @@ export async function sealPolicyFile(
 ): Promise<void> {
   const { surroundings, text, policy } = await readPolicy(context, file, options.networksFile);
   const passphrase = await askPassphrase(context, options.passphraseFile);
-  const { secret } = await openKeystore(options.keystore, 'seed', passphrase);
+  const { keystoreCost: cost } = context;
+  const { secret } = await openKeystore(options.keystore, 'seed', passphrase, cost);
   const publicKeys = publicKeysOf(secret, surroundings.codecs);
   secret.fill(0);
   refuseHotAsCold(policy, publicKeys);
-  const where = { policyFile: options.out, fingerprint: publicKeys.fingerprint, passphrase, ...surroundings };
+  const { fingerprint } = publicKeys;
+  const where = { policyFile: options.out, fingerprint, passphrase, cost, ...surroundings };
   const digest = await sealPolicy({ ...where, text, now: context.clock.now() });
   printSealed(context, policy, where, digest);
   context.print('payout-signer reads it at start-up and logs this digest.');
@@ -69,9 +71,10 @@ export async function showPolicy(
 ): Promise<void> {
   const surroundings = await readSurroundings(context, options.networksFile);
   const passphrase = await askPassphrase(context, options.passphraseFile);
-  const { secret, keyId } = await openKeystore(options.keystore, 'seed', passphrase);
+  const { keystoreCost: cost } = context;
+  const { secret, keyId } = await openKeystore(options.keystore, 'seed', passphrase, cost);
   secret.fill(0);
-  const where = { policyFile, fingerprint: keyId, passphrase, ...surroundings };
+  const where = { policyFile, fingerprint: keyId, passphrase, cost, ...surroundings };
   const { policy, digest, sealedAt } = await openPolicy(where);
   printSealed(context, policy, where, digest);
   context.print(`Sealed at ${sealedAt.toISOString()}.`);
