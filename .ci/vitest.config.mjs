@@ -4,6 +4,8 @@
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
+// Workers and the processes that tests start compile each module once (NODE_ENVIRONMENT of tools/testkit).
+process.env.NODE_COMPILE_CACHE ??= `${root}node_modules/.cache/node-compile`;
 const SERVERS = { globalSetup: [`${root}tools/testkit/src/run/global-setup.ts`] };
 const GROUPS = '{libs,services,deploy,tools}/*';
 

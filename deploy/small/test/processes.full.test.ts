@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { evmAddressCodec } from '@opentill/chain-evm/address';
 import { findFreePort } from '@opentill/test-servers/free-port';
+import { NODE_ENVIRONMENT } from '@opentill/testkit/node-environment';
 import { aChainCursor, aMerchant, TEST_SECRETS_KEY_BASE64 } from '@opentill/testkit/scenario';
 import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
@@ -65,7 +66,7 @@ beforeAll(async () => {
   await aChainCursor(admin.kysely, { chain: 'ETH_SEPOLIA' });
   await admin.close();
   common = {
-    PATH: process.env['PATH'] ?? '',
+    ...NODE_ENVIRONMENT,
     NETWORKS_FILE: join(CHECKOUT, 'deploy', 'networks', 'local.json'),
     ETH_SEPOLIA_RPC_URLS: NOWHERE,
     ETH_SEPOLIA_WS_URL: '',

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { NODE_ENVIRONMENT } from '@opentill/testkit/node-environment';
 
 test('exits with the error code when a service lacks a dependency', async () => {
   const child = spawn(
@@ -8,7 +9,7 @@ test('exits with the error code when a service lacks a dependency', async () => 
     ['--conditions=source', join(import.meta.dirname, '../src/gateway.ts')],
     {
       env: {
-        PATH: process.env['PATH'],
+        ...NODE_ENVIRONMENT,
         NETWORKS_FILE: join(import.meta.dirname, '../../networks/local.json'),
         DATABASE_URL: 'postgres://127.0.0.1:1/x',
         AMQP_URL: 'amqp://127.0.0.1:1',

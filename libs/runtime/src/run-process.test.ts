@@ -31,7 +31,7 @@ async function start(port: number, stop: string) {
   const child = spawn(process.execPath, ['--conditions=source', '--input-type=module', '-e', script], {
     cwd: new URL('.', import.meta.url),
     stdio: ['ignore', 'pipe', 'inherit'],
-    env: { HEALTH_PORT: `${port}` },
+    env: { HEALTH_PORT: `${port}`, NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] },
   });
   children.push(child);
   let output = '';

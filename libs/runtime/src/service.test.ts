@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 
+const { NODE_COMPILE_CACHE } = process.env;
+
 /** Sends each of `signals` after the process printed `ready`; 'unread' closes the reader of its output. */
 async function runScript(
   body: string,
@@ -17,7 +19,7 @@ async function runScript(
   const child = spawn(
     process.execPath,
     ['--conditions=source', '--disable-warning=ExperimentalWarning', '--input-type=module', '-e', script],
-    { cwd: new URL('.', import.meta.url), stdio: ['ignore', 'pipe', 'pipe'], env: {} },
+    { cwd: new URL('.', import.meta.url), stdio: ['ignore', 'pipe', 'pipe'], env: { NODE_COMPILE_CACHE } },
   );
   let [output, errors] = ['', ''];
   const send = [...signals];

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Database } from '@opentill/db/database';
 import { signText } from '@opentill/contracts/signing/verify-signature';
+import { NODE_ENVIRONMENT } from '@opentill/testkit/node-environment';
 import { aChainCursor, aMerchant, TEST_SECRETS_KEY_BASE64 } from '@opentill/testkit/scenario';
 import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
@@ -42,7 +43,7 @@ beforeAll(async () => {
   await writeFile(join(directory, 'networks.json'), JSON.stringify({ networks: TEST_NETWORKS }));
   [port, healthPort] = [await aFreePort(), await aFreePort()];
   environment = {
-    PATH: process.env['PATH'] ?? '',
+    ...NODE_ENVIRONMENT,
     PORT: String(port),
     HEALTH_PORT: String(healthPort),
     HOST: '127.0.0.1',

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { NODE_ENVIRONMENT } from '@opentill/testkit/node-environment';
 
 const MAIN = join(import.meta.dirname, '..', 'src', 'main.ts');
 
@@ -8,7 +9,7 @@ export async function runProcess(
   env: Readonly<Record<string, string | undefined>> = {},
 ) {
   const child = spawn(process.execPath, ['--conditions=source', MAIN, ...args], {
-    env: { PATH: process.env['PATH'], ...env },
+    env: { ...NODE_ENVIRONMENT, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const texts = { out: '', err: '' };

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sql } from 'kysely';
+import { NODE_ENVIRONMENT } from '@opentill/testkit/node-environment';
 import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import {
@@ -61,7 +62,7 @@ test('starts a process that settles an order and ends in time while a handler wa
   const port = await freePort();
   child = spawn(process.execPath, ['--conditions=source', MAIN], {
     env: {
-      PATH: process.env['PATH'] ?? '',
+      ...NODE_ENVIRONMENT,
       DATABASE_URL: s.database.url('tracker'),
       AMQP_URL: await rabbit.urlFor('confirmation-tracker'),
       NETWORKS_FILE: join(folder, 'networks.json'),

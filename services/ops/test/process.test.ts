@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Database } from '@opentill/db/database';
 import { addOperator } from '@opentill/db/operators';
 import { newId } from '@opentill/runtime/ids';
+import { NODE_ENVIRONMENT } from '@opentill/testkit/node-environment';
 import { aCollection, aMerchant, TEST_SECRETS_KEY_BASE64 } from '@opentill/testkit/scenario';
 import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
@@ -49,7 +50,7 @@ it('serves operators, publishes decisions as its own broker user and stops clean
   let output = '';
   child = spawn(process.execPath, ['--conditions=source', join(import.meta.dirname, '../src/main.ts')], {
     env: {
-      PATH: process.env['PATH'] ?? '',
+      ...NODE_ENVIRONMENT,
       OPS_PORT: String(port),
       HEALTH_PORT: String(healthPort),
       DATABASE_URL: testDatabase.url('ops'),

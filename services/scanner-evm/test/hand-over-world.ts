@@ -17,6 +17,7 @@ import {
   setBlockTime,
 } from '@opentill/devnets/evm/start-evm-devnet';
 import { findFreePort } from '@opentill/test-servers/free-port';
+import { NODE_ENVIRONMENT } from '@opentill/testkit/node-environment';
 import { evmDevnetNetwork } from '@opentill/testkit/devnet-networks';
 import { readEvmTransfers } from '@opentill/testkit/evm-transfers';
 import { aCollection, anEvmAddress } from '@opentill/testkit/scenario';
@@ -253,7 +254,7 @@ async function startProcess(name: string, env: Readonly<Record<string, string>>)
       join(import.meta.dirname, '../src/main.ts'),
     ],
     {
-      env: { PATH: process.env['PATH'], HEALTH_PORT: `${healthPort}`, INSTANCE_ID: name, ...env },
+      env: { ...NODE_ENVIRONMENT, HEALTH_PORT: `${healthPort}`, INSTANCE_ID: name, ...env },
       stdio: ['ignore', 'ignore', 'inherit'],
     },
   );

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { exitCodeOf } from '@opentill/runtime/service';
 import { findFreePort } from '@opentill/test-servers/free-port';
+import { NODE_ENVIRONMENT } from '@opentill/testkit/node-environment';
 import { composeScanner } from '../src/compose.ts';
 import { createScannerWorld, type ScannerWorld } from './scanner-harness.ts';
 
@@ -36,7 +37,7 @@ afterAll(async () => {
 
 async function environment() {
   return {
-    PATH: process.env['PATH'],
+    ...NODE_ENVIRONMENT,
     DATABASE_URL: world.database.url('scanner_evm'),
     AMQP_URL: await world.broker.urlFor('scanner-evm'),
     NETWORKS_FILE: networksFile,

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll } from 'vitest';
+import { NODE_ENVIRONMENT } from '@opentill/testkit/node-environment';
 import { TEST_SECRETS_KEY_BASE64 } from '@opentill/testkit/scenario';
 import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
 import type { useDeliveryScenario } from './delivery-scenario.ts';
@@ -40,7 +41,7 @@ export function useSenderProcesses(s: ReturnType<typeof useDeliveryScenario>) {
 
   function start(settings: Record<string, string>): { child: ChildProcess; lines: () => string[] } {
     const child = spawn(process.execPath, ['--conditions=source', MAIN], {
-      env: { PATH: process.env['PATH'] ?? '', ...settings },
+      env: { ...NODE_ENVIRONMENT, ...settings },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     children.push(child);

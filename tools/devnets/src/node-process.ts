@@ -42,6 +42,7 @@ export async function startNodeProcess(
   const url = `http://127.0.0.1:${port}`;
   const state = join(dir, stateFile);
   if (!keepState) rmSync(state, { force: true });
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
   const extension = extname(import.meta.filename); // tests run the TypeScript sources
   const group = await startProcessGroup(
     {
@@ -55,7 +56,7 @@ export async function startNodeProcess(
         ...args,
         ...(keepState ? [`--state=${state}`] : []),
       ],
-      env: { PATH: process.env['PATH'], HOME: dir },
+      env: { PATH, NODE_COMPILE_CACHE, HOME: dir },
       cwd: dir,
       logFile: join(dir, `${kind}.log`),
     },

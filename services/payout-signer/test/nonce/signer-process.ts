@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { findFreePort } from '@opentill/test-servers/free-port';
+import { NODE_ENVIRONMENT } from '@opentill/testkit/node-environment';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { PASSPHRASE, type SignerWorld } from './signer-world.ts';
 
@@ -53,7 +54,7 @@ export async function startProcess(env: Readonly<Record<string, string>>): Promi
     process.execPath,
     ['--conditions=source', '--disable-warning=ExperimentalWarning', MAIN],
     {
-      env: { PATH: process.env['PATH'], HEALTH_PORT: `${healthPort}`, ...env },
+      env: { ...NODE_ENVIRONMENT, HEALTH_PORT: `${healthPort}`, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     },
   );
