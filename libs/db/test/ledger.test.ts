@@ -325,7 +325,7 @@ describe('reserve', () => {
           expect(available + reserved).toBe(wallet);
         },
       ),
-      { numRuns: 12 },
+      { numRuns: 5 },
     );
   });
 

@@ -82,7 +82,7 @@ test('16 writers and 3 relays publish each event once, in order per aggregate', 
   const orders = await Promise.all(
     Array.from({ length: 6 }, () => aCollection(admin.kysely, { merchant_id: merchantId })),
   );
-  const perWriter = 60;
+  const perWriter = 20;
   let writing = 16;
   const write = async (writer: number) => {
     for (let n = 0; n < perWriter; n += 1) {
