@@ -80,32 +80,32 @@ export function useDeliveryScenario() {
   async function anOrderWithCallbacks(count: number, url: string | null = receiver.url, merchantId?: string) {
     const merchant = merchantId ?? (await aMerchant(admin.kysely, { callbackUrl: url })).merchantId;
     const order = await aCollection(admin.kysely, { merchant_id: merchant });
-    const events: string[] = [];
-    for (let sequence = 1; sequence <= count; sequence += 1) events.push(await notify(order, sequence));
+    const rows = Array.from({ length: count }, (_, at) => notification(order, at + 1));
+    if (rows.length > 0) await admin.kysely.insertInto('notification').values(rows).execute();
+    const events = rows.map((row) => row.event_id);
     await queueDeliveries(webhook.kysely, [order.order_pk]);
     return { order, events, merchantId: merchant };
   }
 
-  async function notify(
+  const notification = (
     order: { order_pk: string; order_id: string; merchant_id: string },
     sequence: number,
     occurredAt = new Date(),
     notifyType: NotifyType = TYPES[(sequence - 1) % TYPES.length] ?? 'ORDER_PENDING',
-  ): Promise<string> {
-    const eventId = randomUUID();
-    await admin.kysely
-      .insertInto('notification')
-      .values({
-        event_id: eventId,
-        merchant_id: order.merchant_id,
-        subject_id: order.order_pk,
-        sequence,
-        notify_type: notifyType,
-        data: JSON.stringify({ orderId: order.order_id, sequence, status: 'INIT' }),
-        occurred_at: occurredAt,
-      })
-      .execute();
-    return eventId;
+  ) => ({
+    event_id: randomUUID() as string,
+    merchant_id: order.merchant_id,
+    subject_id: order.order_pk,
+    sequence,
+    notify_type: notifyType,
+    data: JSON.stringify({ orderId: order.order_id, sequence, status: 'INIT' }),
+    occurred_at: occurredAt,
+  });
+
+  async function notify(...of: Parameters<typeof notification>): Promise<string> {
+    const row = notification(...of);
+    await admin.kysely.insertInto('notification').values(row).execute();
+    return row.event_id;
   }
 
   async function deliveryOf(eventId: string) {
