@@ -467,10 +467,10 @@ describe('chains without a cursor', () => {
 
 describe('deposit addresses', () => {
   // 5,000 of them are in many-orders.full.test.ts.
-  it('gives 200 orders of two replicas distinct addresses of the seed', async () => {
+  it('gives 150 orders of two replicas distinct addresses of the seed', async () => {
     const other = await startTestApi(testDatabase, { merchant: v3 });
     try {
-      expect(await findAddressProblems(admin.kysely, [api, other], v3, 200)).toEqual([]);
+      expect(await findAddressProblems(admin.kysely, [api, other], v3, 150)).toEqual([]);
     } finally {
       await other.stop();
     }
@@ -512,7 +512,7 @@ describe('existing collections', () => {
     const data = collectionData();
     const first = await create(data);
     await sql`revoke usage on sequence deposit_index_evm from opentill_api`.execute(admin.kysely);
-    const dry = await startTestApi(testDatabase, { merchant: v3, addressWaitMs: 3_000 });
+    const dry = await startTestApi(testDatabase, { merchant: v3, addressWaitMs: 300 });
     expect(await create(data, v3, dry)).toMatchObject({ code: 200, data: first.data });
     expect(await create(collectionData(), v3, dry)).toMatchObject({ code: 503, data: null });
     const check = dry.app.checks['depositAddresses']!;

@@ -143,8 +143,8 @@ export interface TestApiOptions extends Partial<ApiSettings> {
   readonly checkout?: Partial<CheckoutDesign>;
 }
 
-/** Deriving the production number takes half a minute of processor time per database. */
-const ADDRESSES_READY = 128;
+/** One block of the pool. Deriving the production number takes half a minute of processor time. */
+const ADDRESSES_READY = 64;
 /** Shared by all tests, because each thread loads its modules again. */
 const DERIVATION = createDerivationThread(TEST_PUBLIC_KEYS);
 const TIMEOUT_MS = 60_000;
