@@ -17,7 +17,7 @@ export function describeSerialisers(languages: readonly string[]): void {
   beforeAll(async () => {
     const text = await readFile(new URL('../test-vectors/signatures.json', import.meta.url), 'utf8');
     file = JSON.parse(text) as VectorFile;
-    serialisers = await listSerialisers();
+    serialisers = await listSerialisers(undefined, languages);
   }, 300_000);
 
   afterAll(() => {

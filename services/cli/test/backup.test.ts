@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { evmAddressCodec } from '@opentill/chain-evm/address';
 import { holdAfterRestore } from '@opentill/db/backup/hold-after-restore';
@@ -36,6 +37,7 @@ import { TEST_NETWORKS } from '../../ops/test/support/test-ops.ts';
 import { runCli } from '../src/run-cli.ts';
 
 const PASSPHRASE = 'a passphrase of the tests';
+const COST = 2;
 /** Between the database's clock and the clock of the tests. */
 const CLOCKS_DIFFER_MS = 5_000;
 const SEED = seedOf(
@@ -68,6 +70,7 @@ async function opentill(args: readonly string[], env: Readonly<Record<string, st
     print: (line) => out.push(line),
     printError: (line) => errors.push(line),
     askSecret: async () => '',
+    keystoreCost: COST,
   });
   return { code, out: out.join('\n'), errors: errors.join('\n') };
 }
@@ -97,11 +100,13 @@ beforeAll(async () => {
     path('keystore.json'),
     { purpose: 'seed', keyId: KEYS.fingerprint, secret: SEED },
     PASSPHRASE,
+    { cost: COST },
   );
   await createKeystore(
     path('policy.json'),
     { purpose: 'policy', keyId: KEYS.fingerprint, secret: Buffer.from('{}') },
     PASSPHRASE,
+    { cost: COST },
   );
   await writePublicKeys(path('public-keys.json'), KEYS);
   writeFileSync(path('networks.json'), JSON.stringify({ networks: [MAIN_NETWORK] }));
@@ -195,21 +200,25 @@ describe('opentill backup and restore', () => {
 
   it('takes one snapshot of a running gateway, readable only by its owner', async () => {
     const before = await contentsOf(admin.kysely);
-    // Rows committed after the snapshot are in none of the backup's tables.
     const env = { ...wallet(), DATABASE_ADMIN_URL: testDatabase.adminUrl };
-    const blocker = testDatabase.open('admin');
-    let done = false;
-    const writing = (async () => {
-      let n = 0;
-      for (; !done; n += 1) await aTransfer(blocker.kysely, await aCollection(blocker.kysely));
-      return n;
-    })();
     begunMs = Date.now();
-    const run = await opentill(['backup', '--out', backup()], env);
+    const { running, later } = await admin.kysely.transaction().execute(async (tx) => {
+      await sql`lock table transfer in access exclusive mode`.execute(tx);
+      const backingUp = opentill(['backup', '--out', backup()], env);
+      await waitUntil('the backup has its snapshot and waits for the table', async () => {
+        const waits = sql`select from pg_locks where not granted and relation = 'transfer'::regclass
+          and database = (select oid from pg_database where datname = current_database())`;
+        return (await waits.execute(tx)).rows.length === 1;
+      });
+      // In an object, because the transaction must end first.
+      return { running: { ended: backingUp }, later: await aTransfer(tx, await aCollection(tx)) };
+    });
+    const run = await running.ended;
     endedMs = Date.now();
-    done = true;
-    expect(await writing).toBeGreaterThan(0);
-    await blocker.close();
+    const transfers = readdirSync(path('backup', 'tables')).find((file) => /-transfer\.copy/.test(file))!;
+    const kept = gunzipSync(readFileSync(path('backup', 'tables', transfers))).toString();
+    expect(kept.trim().split('\n')).toHaveLength(20);
+    expect(kept).not.toContain(later.tx_hash);
     expect(run).toMatchObject({ code: 0, errors: '' });
     expect(run.out).toContain(`seed ${KEYS.fingerprint}`);
 

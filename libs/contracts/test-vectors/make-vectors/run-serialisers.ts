@@ -70,14 +70,20 @@ async function hasJars(): Promise<boolean> {
 /**
  * Node.js always, the others if their runtime is installed.
  * @param olderGo a second go binary, of 1.21 or before, whose vectors are named `go-1.21/…`
+ * @param wanted starts the runtimes of these languages only. @default all
  */
-export async function listSerialisers(olderGo?: string): Promise<readonly Serialiser[]> {
+export async function listSerialisers(
+  olderGo?: string,
+  wanted: readonly string[] = ['python', 'php', 'go', 'java'],
+): Promise<readonly Serialiser[]> {
   const found = [serialiser('javascript', process.execPath, ['javascript.mjs'])];
-  if (await answers('python3', '--version')) found.push(serialiser('python', 'python3', ['python.py']));
-  if (await answers('php', '--version')) found.push(serialiser('php', 'php', ['php.php']));
-  if (await answers('go', 'version')) found.push(serialiser('go', 'go', ['run', '.'], ['go'], 'go'));
+  const has = async (name: string, program: string, argument = '--version') =>
+    wanted.includes(name) && answers(program, argument);
+  if (await has('python', 'python3')) found.push(serialiser('python', 'python3', ['python.py']));
+  if (await has('php', 'php')) found.push(serialiser('php', 'php', ['php.php']));
+  if (await has('go', 'go', 'version')) found.push(serialiser('go', 'go', ['run', '.'], ['go'], 'go'));
   if (olderGo !== undefined) found.push(serialiser('go-1.21', olderGo, ['run', '.'], ['go-1.21'], 'go'));
-  if ((await answers('java', '--version')) && (await hasJars())) {
+  if ((await has('java', 'java')) && (await hasJars())) {
     found.push(serialiser('java', 'java', ['-cp', `${JARS}/*`, 'java/Vectors.java'], ['payloads.json']));
   }
   return found;
