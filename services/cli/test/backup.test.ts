@@ -203,10 +203,11 @@ describe('opentill backup and restore', () => {
     const env = { ...wallet(), DATABASE_ADMIN_URL: testDatabase.adminUrl };
     begunMs = Date.now();
     const { running, later } = await admin.kysely.transaction().execute(async (tx) => {
-      await sql`lock table transfer in access exclusive mode`.execute(tx);
+      // Tables that refer to it, and transfers, are read later.
+      await sql`lock table merchant in access exclusive mode`.execute(tx);
       const backingUp = opentill(['backup', '--out', backup()], env);
       await waitUntil('the backup has its snapshot and waits for the table', async () => {
-        const waits = sql`select from pg_locks where not granted and relation = 'transfer'::regclass
+        const waits = sql`select from pg_locks where not granted and relation = 'merchant'::regclass
           and database = (select oid from pg_database where datname = current_database())`;
         return (await waits.execute(tx)).rows.length === 1;
       });
