@@ -2,7 +2,7 @@ import type { EvmProvider } from '../wallets/evm.ts';
 import type { WalletOutcome } from '../wallets/wallet.ts';
 import { closeClient, openClient, type Client, type ClientRequest } from './open-client.ts';
 import type { PairingDialog } from './open-dialog.ts';
-import { refusalAs4001, sessionProvider, whyUnusable, type Session } from './session-provider.ts';
+import { refusalAs4001, sessionProvider, whyUnusable, within, type Session } from './session-provider.ts';
 
 export interface ConnectRequest extends ClientRequest {
   readonly chainId: number;
@@ -37,7 +37,8 @@ export async function connectWallet(request: ConnectRequest): Promise<Connection
     const client = await openClient(request);
     const proposed: Promise<Proposal> = client.connect({ optionalNamespaces: namespacesOf(chainId) });
     end = async () => closeClient(client);
-    const proposal = await Promise.race([proposed, dialog.closed, lateAfter(relayTimeoutMs)]);
+    const answer = Promise.race([proposed, dialog.closed]);
+    const proposal = await within(relayTimeoutMs, answer, 'the relay does not answer');
     if (proposal === undefined) return null;
     if (proposal.uri === undefined) return { outcome: 'NOT_READY' };
     const approved = proposal.approval();
@@ -78,11 +79,6 @@ function namespacesOf(chainId: number) {
       events: ['accountsChanged', 'chainChanged'],
     },
   };
-}
-
-async function lateAfter(ms: number): Promise<never> {
-  await new Promise((resolve) => setTimeout(resolve, ms));
-  throw new Error('the relay does not answer');
 }
 
 /**

@@ -12,6 +12,7 @@ const REFUSED_BY_USER: ReadonlySet<unknown> = new Set([5000, 5001, 5002]);
 /** Bounds of a request's time in the library. */
 const EXPIRY_MIN_SECONDS = 300;
 const EXPIRY_MAX_SECONDS = 604_800;
+const ORDER_ENDED = 'the order has ended';
 
 /** The session's part that the page uses. */
 export type Approved = Pick<Session, 'topic' | 'namespaces'>;
@@ -44,7 +45,12 @@ export function sessionProvider(
       if (method !== SEND) throw new Error(`the session has no ${method}`);
       const call = { topic, chainId: `${NAMESPACE}:${chainId}`, request: { method, params }, expiry };
       try {
-        return await within(secondsLeft, client.request(call));
+        // The library cannot give the wallet less than five minutes.
+        return await within(
+          1_000 * Math.min(secondsLeft, EXPIRY_MAX_SECONDS),
+          client.request(call),
+          ORDER_ENDED,
+        );
       } catch (error) {
         throw refusalAs4001(error);
       }
@@ -58,12 +64,11 @@ export function refusalAs4001(error: unknown): unknown {
   return REFUSED_BY_USER.has(code) ? Object.assign(new Error('refused'), { code: REFUSED }) : error;
 }
 
-/** The wallet's library cannot be given less than five minutes. */
-async function within<Answer>(seconds: number, answer: Promise<Answer>): Promise<Answer> {
+/** Rejects with the message `late` after `ms`. */
+export async function within<Answer>(ms: number, answer: Promise<Answer>, late: string): Promise<Answer> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const over = new Promise<never>((_resolve, reject) => {
-    const ms = Math.min(seconds, EXPIRY_MAX_SECONDS) * 1_000;
-    timer = setTimeout(() => reject(new Error('the order has ended')), ms);
+    timer = setTimeout(() => reject(new Error(late)), ms);
   });
   try {
     return await Promise.race([answer, over]);
