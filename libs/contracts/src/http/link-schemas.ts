@@ -13,8 +13,7 @@ const linkId: JsonSchema = {
   examples: ['coffee'],
 };
 const value = (description: string): JsonSchema => ({
-  ...requestAmount,
-  anyOf: [...requestAmount.anyOf, { type: 'null' }],
+  ...orNull(requestAmount),
   description,
   examples: [],
 });
@@ -49,7 +48,7 @@ export const createLinkData: JsonSchema = {
   ],
   properties: {
     linkId,
-    amount: { ...value(requestAmount.description), examples: requestAmount.examples },
+    amount: orNull(requestAmount),
     price: value('Instead of the amount: a price in `currency`, with at most its minor units.'),
     minAmount: value('Instead of the amount: the least that the customer may enter.'),
     maxAmount: value('The most that the customer may enter.'),

@@ -1,11 +1,11 @@
 import { chain, NAME_PATTERN, orderId, orNull, type JsonSchema } from './schema-words.ts';
 
-export const requestAmount = {
+export const requestAmount: JsonSchema = {
   description:
     'Decimal amount greater than zero, with at most the decimals of the token. A JSON number is accepted too; its literal text is read.',
   anyOf: [{ type: 'string', pattern: '^[0-9]+(\\.[0-9]+)?$', maxLength: 31 }, { type: 'number' }],
   examples: ['25.00'],
-} satisfies JsonSchema;
+};
 export const requestUid: JsonSchema = {
   description:
     'User identifier: an integer, or the same characters as `orderId`. Required for V2 merchants; not `0`.',

@@ -11,7 +11,10 @@ export function object(description: string, properties: Readonly<Record<string, 
 }
 
 export function orNull(schema: JsonSchema): JsonSchema {
-  return { ...schema, type: [schema['type'], 'null'] };
+  const { anyOf } = schema;
+  return Array.isArray(anyOf)
+    ? { ...schema, anyOf: [...(anyOf as readonly JsonSchema[]), { type: 'null' }] }
+    : { ...schema, type: [schema['type'], 'null'] };
 }
 
 export const text = (description: string): JsonSchema => ({ type: 'string', description });
