@@ -18,8 +18,8 @@ export interface GeneratedPlace {
 }
 
 /**
- * `source:line:column` of each place, or undefined. Reads the map up to the last line in one pass and stores nothing: a
- * bundle's map has 500,000 segments.
+ * `source:line:column` of each place, or undefined. Reads the map once, up to the last of the lines, and keeps no part
+ * of it: a bundle's map has 500,000 segments.
  */
 export function findSources(
   map: SourceMapFile,

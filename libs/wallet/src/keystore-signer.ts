@@ -30,7 +30,7 @@ export interface KeystoreSignerOptions {
   readonly kind: NetworkKind;
   /** Other services derive deposit addresses from this file. Checked against the seed if set. */
   readonly publicKeysFile?: string | undefined;
-  /** @default 2^17 */
+  /** Scrypt's N of the file. Only tests set it. @default 2^17 */
   readonly cost?: number | undefined;
 }
 

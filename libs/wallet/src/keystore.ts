@@ -17,6 +17,7 @@ export interface KeystoreContents {
 export interface KeystoreOptions {
   /** File whose owner and mode the new one gets. @default the process's owner, mode 0600 */
   readonly like?: string;
+  /** Scrypt's N. Only tests set it. @default 2^17 */
   readonly cost?: number | undefined;
 }
 

@@ -175,7 +175,7 @@ test('forwards no other method to the wallet', async () => {
   connection.disconnect();
 });
 
-test('ends a request with the session or the order, and tells the wallet its time', async () => {
+test('ends a request when the session or the order ends, and sends its time limit', async () => {
   const { wallet, connection } = await connected({ answer: () => new Promise(() => undefined) });
   await expect(connection.provider(0.01).request(TRANSFER)).rejects.toThrow('the order has ended');
   const asked = connection.provider(3_600).request(TRANSFER);

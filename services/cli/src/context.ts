@@ -9,7 +9,7 @@ export interface CliContext {
   readonly printError: (line: string) => void;
   /** Does not echo. Rejects with NO_TERMINAL if there is none. */
   readonly askSecret: (question: string) => Promise<string>;
-  /** Only tests set it. @default 2^17 */
+  /** Scrypt's N of keystores. Only tests set it. @default 2^17 */
   readonly keystoreCost?: number;
 }
 

@@ -28,7 +28,7 @@ export interface OpenPolicyOptions extends PolicyContext {
   readonly policyFile: string;
   readonly passphrase: string;
   readonly fingerprint: string;
-  /** @default 2^17 */
+  /** Scrypt's N of the file. Only tests set it. @default 2^17 */
   readonly cost?: number | undefined;
 }
 

@@ -99,7 +99,7 @@ describe("attacker with the api's database role", () => {
     await world.passTime('61 minutes');
     const later = await forge(40, 3n * ONE_USDT);
     await drive(policy);
-    // Of merchants that have spent nothing: only the limit per day refuses.
+    // These merchants have spent nothing, so only the limit per day can refuse.
     const rest = await forge(3, ONE_USDT / 4n, merchants.slice(8));
     await drive(policy);
     expect(await states(later)).toMatchObject({ SIGNED: 10 });

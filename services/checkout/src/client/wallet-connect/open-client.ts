@@ -11,7 +11,7 @@ export interface ClientRequest extends WalletConnectSettings {
 
 let opened = 0;
 
-/** A client of its own for each connection. It stores nothing in the browser, and contacts only the relay. */
+/** A new client for each connection. It stores nothing in the browser, and contacts only the relay. */
 export async function openClient(request: ClientRequest): Promise<Client> {
   const { projectId, relayUrl, shopName, pageOrigin } = request;
   opened += 1;
