@@ -61,6 +61,7 @@ export async function startWalletConnectWallet(
     logger: 'silent',
     metadata: { name, description: '', url: 'https://wallet.example', icons: [] },
   });
+  const close = closing(client);
   const proposals: Proposal[] = [];
   const requests: WalletRequest[] = [];
   const ended: string[] = [];
@@ -104,14 +105,28 @@ export async function startWalletConnectWallet(
     async endSessions() {
       for (const topic of client.session.keys) await client.disconnect({ topic, reason: USER_DISCONNECTED });
     },
-    async stop() {
-      const { heartbeat, relayer } = client.core;
-      heartbeat.stop();
-      // The library would open the connection again for an answer.
-      relayer.transportOpen = async () => undefined;
-      relayer.request = async () => new Promise(() => undefined);
-      await relayer.transportClose();
-    },
+    stop: close,
+  };
+}
+
+/** Returns the function that closes the connection for good, after the relay has the messages of this client. */
+function closing({ core: { heartbeat, relayer } }: Awaited<ReturnType<typeof SignClient.init>>) {
+  const publish = relayer.publish.bind(relayer);
+  const publications = new Set<Promise<void>>();
+  relayer.publish = async (...message) => {
+    const publication = publish(...message);
+    publications.add(publication);
+    await publication.finally(() => publications.delete(publication));
+  };
+  return async (): Promise<void> => {
+    heartbeat.stop();
+    // Without the relay's answer, a promise that the library does not handle would be rejected a minute later.
+    relayer.publish = async () => undefined;
+    await Promise.allSettled(publications);
+    // The library would open the connection again for an answer.
+    relayer.transportOpen = async () => undefined;
+    relayer.request = async () => new Promise(() => undefined);
+    await relayer.transportClose();
   };
 }
 
