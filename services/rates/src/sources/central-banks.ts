@@ -60,15 +60,19 @@ const NBP: ReferenceSource = {
 
 const MONTHS = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ');
 
-/** https://www.cnb.cz/en/faq/Format-of-the-foreign-exchange-market-rates: koruny for an amount of each currency. */
+/**
+ * https://www.cnb.cz/en/faq/Format-of-the-foreign-exchange-market-rates: koruny for an amount of each currency. The
+ * first line is `24 Nov 2026 #227`; the page documents `24.Nov.2026  #227`.
+ */
 const CNB: ReferenceSource = {
   name: 'cnb',
   baseUrl: 'https://www.cnb.cz',
   path: '/en/financial-markets/foreign-exchange-market/central-bank-exchange-rate-fixing/central-bank-exchange-rate-fixing/daily.txt',
   read(body) {
-    const [, day = '', month = '', year = ''] = /^(\d\d) ([A-Z][a-z]{2}) (\d{4}) #\d+/.exec(body) ?? [];
+    const [, day = '', month = '', year = ''] =
+      /^(\d\d?)[ .]([A-Z][a-z]{2})[ .](\d{4}) +#\d+/.exec(body) ?? [];
     const monthNumber = `${MONTHS.indexOf(month) + 1}`.padStart(2, '0');
-    const atMs = startOfDay(`${year}-${monthNumber}-${day}`);
+    const atMs = startOfDay(`${year}-${monthNumber}-${day.padStart(2, '0')}`);
     const lines = [...body.matchAll(/^[^|\n]+\|[^|\n]+\|(\d+)\|([A-Z]{3})\|([0-9.]+)\r?$/gm)];
     const valueOf = tableOf(
       'CZK',

@@ -13,7 +13,7 @@ function middle(bid: Ratio, ask: Ratio): Ratio {
   return mean(bid, ask);
 }
 
-/** https://docs.cdp.coinbase.com/exchange/reference/exchangerestapi_getproductticker. `time` is of the last trade. */
+/** https://docs.cdp.coinbase.com/api-reference/exchange-api/rest-api/products/get-product-ticker. `time` is of the last trade. */
 const COINBASE: TickerSource = {
   name: 'coinbase',
   baseUrl: 'https://api.exchange.coinbase.com',
@@ -66,7 +66,7 @@ const BINANCE: TickerSource = {
   },
 };
 
-/** https://docs.gemini.com/rest/market-data#get-ticker. */
+/** https://developer.gemini.com/trading/rest-api/market-data/get-ticker. */
 const GEMINI: TickerSource = {
   name: 'gemini',
   baseUrl: 'https://api.gemini.com',

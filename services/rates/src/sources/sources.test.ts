@@ -62,6 +62,15 @@ describe('central banks', () => {
     expect(toDecimal(rate, 6)).toBe(francs);
   });
 
+  test.each(['24.Nov.2026  #227', '24 Nov 2026 #227', '4.Nov.2026 #213'])(
+    'cnb: reads the date of %s',
+    (line) => {
+      const { atMs } = bank('cnb').read(answer('cnb.txt').replace(/^.*/, line));
+      const day = line.startsWith('24') ? '24' : '04';
+      expect(new Date(atMs).toISOString()).toBe(`2026-11-${day}T00:00:00.000Z`);
+    },
+  );
+
   test('an amount of more than one unit is divided', () => {
     expect(toDecimal(bank('cnb').read(answer('cnb.txt')).valueOf.get('JPY') ?? ONE, 5)).toBe('0.15412');
   });
