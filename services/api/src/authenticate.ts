@@ -37,6 +37,7 @@ import {
   REFUSED_SIGNATURE_LIMIT,
   UNNAMED_FAILURES_SECONDS,
   type RateLimits,
+  type SignedEndpoint,
 } from './rate-limits.ts';
 import { readBody } from './read-body.ts';
 import type { SpentNonce } from './store/create-orders.ts';
@@ -83,7 +84,7 @@ export async function authenticatePost(
   deps: AuthenticateDeps,
   request: IncomingMessage,
   exchange: Exchange,
-  { endpoint, path }: { readonly endpoint: 'createCollection' | 'createPayout'; readonly path: string },
+  { endpoint, path }: { readonly endpoint: SignedEndpoint; readonly path: string },
 ): Promise<SignedRequest | Answer | undefined> {
   const { limits, merchants } = deps;
   const wait = await limits.take(`ip:${endpoint}`, exchange.clientAddress, merchants.ipLimit(endpoint));

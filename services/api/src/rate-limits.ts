@@ -9,10 +9,13 @@ import type { Db } from '@opentill/db/database';
 import { createRecentRequests, createSharedRecentRequests } from './recent-requests.ts';
 import { createLimiterClient } from './store/limiter-client.ts';
 
+/** Requests with a signed body. */
+export type SignedEndpoint = 'createCollection' | 'createPayout' | 'link';
+
 /** One counter exists per kind, endpoint and key. */
 export type LimitKind =
-  | `ip:${'createCollection' | 'createPayout' | 'status' | 'supportSymbols'}`
-  | `merchant:${'createCollection' | 'createPayout'}`
+  | `ip:${SignedEndpoint | 'status' | 'supportSymbols'}`
+  | `merchant:${SignedEndpoint}`
   | `order:${'pay' | 'getOrderStatus' | 'checkout' | 'events' | 'choose'}`
   | `${'ip' | 'link'}:openOrder`
   | 'refused'

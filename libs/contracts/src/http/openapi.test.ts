@@ -83,6 +83,7 @@ test('the default limits are the documented ones', () => {
   expect(DEFAULT_RATE_LIMITS).toEqual({
     createCollection: { requests: 100, seconds: 10 },
     createPayout: { requests: 100, seconds: 10 },
+    link: { requests: 100, seconds: 10 },
     status: { requests: 1000, seconds: 10 },
     pay: { requests: 2, seconds: 1 },
     getOrderStatus: { requests: 2, seconds: 1 },

@@ -3,8 +3,9 @@ export interface RateLimit {
   readonly seconds: number;
 }
 
+/** `link`: all operations on payment links together. */
 export type LimitedEndpoint =
-  'createCollection' | 'createPayout' | 'status' | 'pay' | 'getOrderStatus' | 'supportSymbols';
+  'createCollection' | 'createPayout' | 'link' | 'status' | 'pay' | 'getOrderStatus' | 'supportSymbols';
 
 /** Content of a merchant's `rate_limits` column; defaults apply to endpoints that it does not name. */
 export type RateLimitOverrides = { readonly [E in LimitedEndpoint]?: RateLimit };
@@ -13,6 +14,7 @@ export type RateLimitOverrides = { readonly [E in LimitedEndpoint]?: RateLimit }
 export const DEFAULT_RATE_LIMITS: { readonly [E in LimitedEndpoint]: RateLimit } = {
   createCollection: { requests: 100, seconds: 10 },
   createPayout: { requests: 100, seconds: 10 },
+  link: { requests: 100, seconds: 10 },
   status: { requests: 1000, seconds: 10 },
   pay: { requests: 2, seconds: 1 },
   getOrderStatus: { requests: 2, seconds: 1 },

@@ -8,10 +8,12 @@ function shown({ requests, seconds }: RateLimit): string {
 
 /** Default rate limits; an operator can change them per merchant. */
 export function renderLimits(): string {
-  const { createCollection, createPayout, status, pay, getOrderStatus, supportSymbols } = DEFAULT_RATE_LIMITS;
+  const { createCollection, createPayout, link, status, pay, getOrderStatus, supportSymbols } =
+    DEFAULT_RATE_LIMITS;
   const rows = [
     ['`createCollection`', shown(createCollection), 'merchant, and client address'],
     ['`createPayout`', shown(createPayout), 'merchant, and client address'],
+    ['operations on payment links', shown(link), 'merchant, and client address'],
     ['`status`', shown(status), 'client address'],
     ['`pay`', shown(pay), 'order'],
     ['`getOrderStatus`', shown(getOrderStatus), 'order'],

@@ -20,7 +20,7 @@ interface LinkOperation<Fields extends object> {
   readonly run: (deps: LinkDeps, request: LinkRequest<Fields>) => Promise<Answer>;
 }
 
-/** The operations on payment links, by path. They count as createCollection for the rate limits. */
+/** The operations on payment links, by path. */
 export function linkRoutes(deps: OrderRouteDeps): readonly (readonly [path: string, Route])[] {
   return [
     linkRoute(deps, '/v1/link/create', { read: readLinkFields, run: createLink }),
@@ -36,7 +36,7 @@ function linkRoute<Fields extends object>(
   { read, run }: LinkOperation<Fields>,
 ): readonly [string, Route] {
   const route: Route = async (request, exchange) => {
-    const signed = await authenticatePost(deps, request, exchange, { endpoint: 'createCollection', path });
+    const signed = await authenticatePost(deps, request, exchange, { endpoint: 'link', path });
     if (signed === undefined || 'status' in signed) return signed;
     const { merchant, nonce, data } = signed;
     const fields = read(data, rulesFor(merchant, deps));

@@ -33,10 +33,9 @@ export const STRANGER = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'.replace('70
 
 /** Limits that tests do not reach by accident. */
 export const NO_LIMITS = Object.fromEntries(
-  ['createCollection', 'createPayout', 'status', 'pay', 'getOrderStatus', 'supportSymbols'].map((name) => [
-    name,
-    { requests: 1_000_000, seconds: 1 },
-  ]),
+  ['createCollection', 'createPayout', 'link', 'status', 'pay', 'getOrderStatus', 'supportSymbols'].map(
+    (name) => [name, { requests: 1_000_000, seconds: 1 }],
+  ),
 );
 
 const token = (symbol: string, contract: string, decimals: number, maxAmount: string | null = '1000000') => ({
