@@ -51,7 +51,7 @@ export interface AssetBook {
   /** Usual time until a payment counts; null if unknown. `confirmations` null: finality decides. */
   expectedSeconds(chain: Chain, confirmations: number | null): number | null;
   /** Also of a disabled chain. */
-  tokenOf(chain: Chain, symbol: string): TokenDisplay | undefined;
+  tokenOf(chain: Chain, symbol: string): Pick<TokenConfig, 'symbol' | keyof TokenDisplay> | undefined;
   /** Decimals of a chain's native coin, also for a disabled chain. */
   nativeDecimals(chain: Chain): number;
   readonly enabledChains: readonly Chain[];

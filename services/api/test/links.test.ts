@@ -422,6 +422,9 @@ describe('the page', () => {
     const { data: link } = await create(asked);
     expect(link).toMatchObject({ symbol: null, chain: null, accept: [USDC, USDT], price: '49.90' });
     expect((await create({ ...asked, accept: [USDT, USDC] })).data).toEqual(link);
+    const disabled = { chain: 'ETH', symbol: 'usdt' };
+    const spelled = (await create(fields({ ...OPEN_COIN, accept: [USDT, disabled] }))).data;
+    expect(spelled).toMatchObject({ accept: [USDT, { ...disabled, symbol: 'USDT' }] });
     expect(await create({ ...asked, accept: [USDT] })).toMatchObject({
       code: 409,
       detail: 'linkId: exists with another accept',

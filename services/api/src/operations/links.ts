@@ -111,13 +111,9 @@ function spelledCoins(deps: Pick<LinkDeps, 'assets'>, fields: LinkFields): Accep
     if (asset === undefined) return unsupported(deps, coin);
     return whyNotIn(asset, fields) ?? { coin: { chain: coin.chain, symbol: asset.symbol }, accept };
   }
-  const { assets, disabled, unknown } = acceptedAssets(deps, accept);
+  const { assets, coins, disabled, unknown } = acceptedAssets(deps, accept);
   const problem = unknown ?? (assets.length === 0 ? disabled : undefined);
-  const spelled = ({ chain, symbol }: CoinName) => ({
-    chain,
-    symbol: deps.assets.find(chain, symbol)?.symbol ?? symbol,
-  });
-  return problem ?? { coin, accept: accept?.map(spelled) ?? null };
+  return problem ?? { coin, accept: accept && coins };
 }
 
 /** A price becomes an amount only when an order is opened. */

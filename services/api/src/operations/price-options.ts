@@ -50,6 +50,8 @@ export function priceIn({
 /** Assets of coins on enabled chains, and a problem of one of the others. */
 export interface AcceptedAssets {
   readonly assets: readonly Asset[];
+  /** The named coins in the operator's spelling, also those that are disabled or unknown. */
+  readonly coins: readonly CoinName[];
   readonly disabled: Problem | undefined;
   /** The networks file does not contain it. */
   readonly unknown: Problem | undefined;
@@ -61,15 +63,18 @@ export function acceptedAssets(
   accept: readonly CoinName[] | null,
 ): AcceptedAssets {
   const assets = new Set<Asset>();
+  const coins: CoinName[] = [];
   let disabled: Problem | undefined;
   let unknown: Problem | undefined;
   for (const coin of accept ?? deps.assets.all) {
     const asset = deps.assets.find(coin.chain, coin.symbol);
+    const token = asset ?? deps.assets.tokenOf(coin.chain, coin.symbol);
+    coins.push({ chain: coin.chain, symbol: token?.symbol ?? coin.symbol });
     if (asset !== undefined) assets.add(asset);
-    else if (deps.assets.tokenOf(coin.chain, coin.symbol) === undefined) unknown ??= unsupported(deps, coin);
+    else if (token === undefined) unknown ??= unsupported(deps, coin);
     else disabled ??= unsupported(deps, coin);
   }
-  return { assets: [...assets], disabled, unknown };
+  return { assets: [...assets], coins, disabled, unknown };
 }
 
 /**
