@@ -3,13 +3,16 @@ import { sql } from 'kysely';
 import { signPaymentLink } from '@opentill/contracts/signing/verify-signature';
 import type { Database } from '@opentill/db/database';
 import type { MerchantSettings } from '@opentill/db/merchants';
+import { anOption, anOrderWithOptions, choose as chooseInDatabase } from '@opentill/testkit/order-options';
 import { aChainCursor, aMerchant, aRate, aTransfer } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { watching } from '../src/store/watch-orders.ts';
 import {
   anOrderId,
   COLLECTION,
   NO_LIMITS,
   startTestApi,
+  STRANGER,
   TEST_NETWORKS,
   type TestApi,
 } from './support/test-api.ts';
@@ -239,6 +242,7 @@ describe('POST /v1/order/choose', () => {
     const order = await rowOf(orderId);
     const at = { ...order, address: order.address ?? '' };
     const { tx_hash } = await aTransfer(admin.kysely, at, { amount: 20_000_000n, block_height: 99 });
+    await aTransfer(admin.kysely, at, { amount: 1_000_000n, contract_address: STRANGER }); // also called USDC
     await sql`update orders set status = 'PENDING', detected_amount = (
       select in_time from collection_sum where order_pk = ${order.order_pk}) where order_pk = ${order.order_pk}`.execute(
       admin.kysely,
@@ -254,6 +258,47 @@ describe('POST /v1/order/choose', () => {
     expect(data.payments).toEqual([{ ...USDC, amount: '20.00' }]);
     const { transaction } = (await api.signedGet('status', orderId, merchant)).data;
     expect(transaction).toMatchObject({ ...USDC, amount: '20.00', decimals: 6 });
+  });
+
+  test('changes the fingerprint with each head of a chain where it may be paid', async () => {
+    const coins = [
+      anOption('TRON_TEST', 'USDT', 53_900_000n),
+      anOption('ETH_SEPOLIA', 'USDC', 53_950_000n),
+      anOption('BSC_TEST', 'USDT', 53_910_000n),
+    ] as const;
+    const [tron, sepolia] = coins;
+    const order = await anOrderWithOptions(admin.kysely, coins, { merchant_id: 'shop' });
+    await aChainCursor(admin.kysely, { chain: 'TRON_TEST' });
+    const reader = testDatabase.open('api');
+    const fingerprint = async () => {
+      const key = { merchantId: 'shop', orderId: order.order_id };
+      return (await watching(reader.kysely).watchOrders([key]))[0]?.fingerprint;
+    };
+    const shownHeads = async () => {
+      const shown: string[] = [];
+      for (const { chain } of coins) {
+        const before = await fingerprint();
+        await sql`update chain_cursor set head_height = head_height + 1 where chain = ${chain}`.execute(
+          admin.kysely,
+        );
+        if ((await fingerprint()) !== before) shown.push(chain);
+      }
+      return shown;
+    };
+    try {
+      const open = await fingerprint();
+      await chooseInDatabase(admin.kysely, order, tron);
+      expect(await fingerprint()).not.toBe(open);
+      expect(await shownHeads()).toEqual([]);
+      await sql`update orders set status = 'PENDING' where order_pk = ${order.order_pk}`.execute(
+        admin.kysely,
+      );
+      expect(await shownHeads()).toEqual(['TRON_TEST']);
+      await chooseInDatabase(admin.kysely, order, sepolia);
+      expect(await shownHeads()).toEqual(['TRON_TEST', 'ETH_SEPOLIA', 'BSC_TEST']);
+    } finally {
+      await reader.close();
+    }
   });
 
   test.each([
