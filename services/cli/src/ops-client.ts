@@ -16,6 +16,9 @@ import { cliError, usage, type CliContext } from './context.ts';
 
 export type Given<I> = { readonly [K in keyof I]: object extends Pick<I, K> ? I[K] | undefined : I[K] };
 
+/** An answer as an ops service of an earlier version sends it: without the members `Added`, which came later. */
+export type EarlierAnswer<A, Added extends keyof A> = Omit<A, Added> & { readonly [M in Added]?: A[M] };
+
 export interface OpsClient {
   /** @throws GatewayError with the service's code and message */
   call<O extends OperationOf<'READ' | 'ACT'>>(operation: O, input: Given<OpsInput<O>>): Promise<OpsAnswer<O>>;

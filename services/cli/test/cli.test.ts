@@ -800,6 +800,32 @@ describe('opentill explain', () => {
       expect((await opentill(['explain', wanted])).out).toEqual(byId.out);
   });
 
+  it('prints an order of an ops service without prices, options and links', async () => {
+    const { order } = await createPaidOrder();
+    const added = new Set(['options', 'pricing', 'linkId']);
+    const older = createServer(({ headers: { authorization = '' }, url }, response) => {
+      const answered = fetch(`${ops.url}${url}`, { headers: { authorization } });
+      const known = (name: string, value: unknown) => (added.has(name) ? undefined : value);
+      void answered
+        .then(async (answer) => answer.json())
+        .then((json) => response.end(JSON.stringify(json, known)));
+    });
+    await new Promise<void>((resolve) => void older.listen(0, '127.0.0.1', resolve));
+    const env = { ...operator(), OPS_URL: `http://127.0.0.1:${(older.address() as AddressInfo).port}` };
+    try {
+      for (const args of [
+        ['explain', order.order_id],
+        ['orders', 'list', '--address', order.address],
+      ]) {
+        const { code, out } = await opentill(args);
+        expect(code).toBe(0);
+        expect(await opentill(args, { env })).toEqual({ code, out, errors: [] });
+      }
+    } finally {
+      older.close();
+    }
+  });
+
   it('prints third-party text on one line without control characters', async () => {
     const order = await aCollection(admin.kysely, { reason: EVIL, status: 'FAILED' });
     const { out } = await opentill(['explain', order.order_id]);

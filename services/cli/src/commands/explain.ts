@@ -1,8 +1,8 @@
 import type { OpsAnswer } from '@opentill/contracts/ops/catalog';
 import { notFound, type CliContext } from '../context.ts';
-import { openOps, type OpsClient } from '../ops-client.ts';
+import { openOps, type EarlierAnswer, type OpsClient } from '../ops-client.ts';
 
-type Detail = OpsAnswer<'getOrder'>;
+type Detail = EarlierAnswer<OpsAnswer<'getOrder'>, 'options' | 'pricing'>;
 
 const ORDER_ID = /^[A-Za-z0-9_.:~@-]{1,64}$/;
 const CHAIN_WORD = /^[A-Za-z0-9:_.-]{1,200}$/;
@@ -35,7 +35,7 @@ async function findOrders(ops: OpsClient, wanted: string): Promise<readonly stri
 
 function explainOrder(context: CliContext, detail: Detail): void {
   const { print } = context;
-  const { order, options, chainCursor } = detail;
+  const { order, options = [], chainCursor } = detail;
   print(
     `${order.orderType} ${order.orderId} of merchant ${order.merchantId}: ${order.status}${order.reason ? ` (${order.reason})` : ''}`,
   );
@@ -46,14 +46,14 @@ function explainOrder(context: CliContext, detail: Detail): void {
     const chosen = chosenAt === null ? '' : `, chosen ${chosenAt}${isCurrent ? ' (current)' : ''}`;
     print(`  option ${amount} ${symbol} on ${chain}, rate ${rate}, at ${address ?? '-'}${chosen}`);
   }
-  if (detail.pricing !== null) {
+  if (detail.pricing) {
     const { price, currency, rate, markupBps, kind, sources } = detail.pricing;
     print(`  price ${price} ${currency}, rate ${rate} (${kind}), markup ${markupBps} bps`);
     for (const { source, pair, value, at } of sources) print(`    ${source} ${pair} ${value} at ${at}`);
   }
   print(`  detected ${order.detectedAmount}, actual ${order.actualAmount ?? '-'}`);
   print(`  created ${order.createdAt}, expires ${order.expiresAt}`);
-  if (order.linkId !== null) print(`  opened by payment link ${order.linkId}`);
+  if (order.linkId) print(`  opened by payment link ${order.linkId}`);
   if (options.length === 0) print(`  chain ${progressOf(chainCursor)}`);
   const chains = new Map(options.map((option) => [option.chain, option.chainCursor]));
   for (const [chain, cursor] of chains) print(`  ${chain} ${progressOf(cursor)}`);
@@ -74,7 +74,7 @@ function progressOf(cursor: Detail['chainCursor']): string {
     : `read to ${cursor.seenHeight} (verified ${cursor.verifiedHeight}, ${cursor.verifiedTime}), head ${cursor.headHeight}`;
 }
 
-function explainTransfers({ print }: CliContext, { order, options, transfers }: Detail): void {
+function explainTransfers({ print }: CliContext, { order, options = [], transfers }: Detail): void {
   if (transfers.length === 0) print('  no transfer to its address was seen');
   for (const t of transfers) {
     const fate = [

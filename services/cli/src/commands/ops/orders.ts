@@ -5,7 +5,7 @@ import type { OpsAnswer } from '@opentill/contracts/ops/catalog';
 import { ORDER_STATUSES } from '@opentill/contracts/ops/order-views';
 import { cliError, type CliContext } from '../../context.ts';
 import type { Reason, Typed } from '../../add-command.ts';
-import { callOps, openOps, printList } from '../../ops-client.ts';
+import { callOps, openOps, printList, type EarlierAnswer } from '../../ops-client.ts';
 import { parseOptionalTime } from '../../parse-moment.ts';
 import { parseChain, readLimit, parseEnum } from './read-options.ts';
 
@@ -14,6 +14,8 @@ export interface ListOrdersOptions extends Typed<
 > {
   readonly limit: string;
 }
+
+type Listed = EarlierAnswer<OpsAnswer<'listOrders'>, 'options'>;
 
 export async function listOrders(context: CliContext, options: ListOrdersOptions): Promise<void> {
   const filter = {
@@ -28,7 +30,7 @@ export async function listOrders(context: CliContext, options: ListOrdersOptions
     from: parseOptionalTime(context.clock.now(), '--since', options.since),
     until: parseOptionalTime(context.clock.now(), '--until', options.until),
   };
-  await printList(context, 'listOrders', filter, readLimit(options.limit), (o) => [
+  await printList(context, 'listOrders', filter, readLimit(options.limit), (o: Listed) => [
     o.orderPk,
     o.createdAt,
     o.orderType,
@@ -40,7 +42,7 @@ export async function listOrders(context: CliContext, options: ListOrdersOptions
     o.address,
     o.reason,
     o.linkId,
-    o.options.map(shownOption).join(', '),
+    o.options?.map(shownOption).join(', '),
   ]);
 }
 
