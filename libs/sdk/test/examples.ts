@@ -12,6 +12,7 @@ import {
 import { createDataForms } from '@opentill/contracts/signing/data-forms';
 import { tokenizeJson } from '@opentill/contracts/signing/tokenize-json';
 import { verifyDataSignature, verifyOrderIdSignature } from '@opentill/contracts/signing/verify-signature';
+import { libraryPath, unpackDebianPackages } from '@opentill/test-servers/debian-packages';
 import { envelope, startScriptedServer, type ScriptedServer } from './scripted-server.ts';
 
 const COIN = { chain: 'ETH_SEPOLIA', symbol: 'USDT' };
@@ -36,17 +37,33 @@ const LANGUAGES: Readonly<Record<'node' | 'python' | 'php' | 'go' | 'java', Lang
     prepare: [process.execPath, '--version'],
   },
   python: { command: ['python3', 'python.py'], prepare: ['python3', '--version'] },
-  php: { command: ['php', 'php.php'], prepare: ['php', '--version'] },
+  php: { command: ['php', '-n', 'php.php'], prepare: ['php', '-n', '--version'] },
   go: { command: [`${BUILT}/go-example`], prepare: ['go', 'build', '-o', `${BUILT}/go-example`, 'go.go'] },
   java: { command: ['java', '-cp', BUILT, 'Java'], prepare: ['javac', '-d', BUILT, 'Java.java'] },
 };
 
+/** Where Debian's PHP is unpacked; undefined while an installed one is used. */
+let phpRoot: string | undefined;
+
+/** @returns false if it cannot be fetched */
+async function unpackPhp(): Promise<boolean> {
+  const adapt = 'ln -s "$(basename usr/bin/php[0-9]*)" usr/bin/php';
+  const unpacked = await unpackDebianPackages({ name: 'php', complete: ['php-cli'], adapt });
+  if (unpacked.ok) phpRoot = unpacked.root;
+  return unpacked.ok;
+}
+
 function run(program: string, args: readonly string[], input = ''): Promise<string> {
+  const root = program === 'php' ? phpRoot : undefined;
   return new Promise((resolve, reject) => {
     const child = execFile(
-      program,
+      root === undefined ? program : join(root, 'usr/bin', program),
       args,
-      { cwd: FOLDER, timeout: RUN_TIMEOUT_MS },
+      {
+        cwd: FOLDER,
+        timeout: RUN_TIMEOUT_MS,
+        env: { ...process.env, ...(root !== undefined && libraryPath(root)) },
+      },
       (error, stdout, stderr) => {
         if (error === null) resolve(stdout.trim());
         else reject(new Error(`${program} ${args.join(' ')}: ${stderr || error.message}`));
@@ -59,7 +76,7 @@ function run(program: string, args: readonly string[], input = ''): Promise<stri
 
 const split = ([program, ...args]: Command): [string, readonly string[]] => [program, args];
 
-/** Languages that are not installed are skipped. Node.js is required. */
+/** Languages that are not installed are skipped, except Node.js. PHP is unpacked first. */
 export function describeExamples(languages: readonly (keyof typeof LANGUAGES)[]): void {
   const found = new Map<string, (args: readonly string[], input?: string) => Promise<string>>();
   let server: ScriptedServer;
@@ -70,7 +87,10 @@ export function describeExamples(languages: readonly (keyof typeof LANGUAGES)[])
     for (const language of languages) {
       const { command, prepare } = LANGUAGES[language];
       const [program, ...args] = command;
-      const failure = await run(...split(prepare)).then(() => undefined, String);
+      const tryPrepare = () => run(...split(prepare)).then(() => undefined, String);
+      let failure = await tryPrepare();
+      if (program === 'php' && failure?.includes('ENOENT') && (await unpackPhp()))
+        failure = await tryPrepare();
       // An example that does not compile is an error.
       if (failure === undefined)
         found.set(language, (more, input) => run(program, [...args, ...more], input));
