@@ -37,6 +37,15 @@ describe.each(LANGUAGE_VALUES)('%s', (language) => {
     expect(others.every((name) => name.startsWith('wallet'))).toBe(true);
   });
 
+  // WCAG 2.5.3. Japanese and Chinese are written without spaces.
+  test('names each copy button by whole words that include the visible ones', () => {
+    if (language === 'ja' || language === 'zh') return;
+    const words = (text: string) => ` ${text.toLowerCase().replaceAll(':', '')} `;
+    const names = NAMES.filter((name) => /^copy(?!Failed)./.test(name));
+    expect(names).toHaveLength(4);
+    expect(names.filter((name) => !words(texts[name]).includes(words(texts.copy)))).toEqual([]);
+  });
+
   test('translates every text', () => {
     if (language === 'en') return;
     const same = NAMES.filter((name) => texts[name] === en[name]);
