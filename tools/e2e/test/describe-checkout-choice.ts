@@ -1,18 +1,21 @@
+import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import type { Page } from 'playwright-core';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { examine, examineUrl, untilState, type CheckoutUnderTest } from '../src/checkout-under-test.ts';
+import { CONFIRMING, CREATED, PAID, untilStory } from '../src/stories.ts';
 
 const PRICE = { price: '49.90', currency: 'EUR' };
 
 export function describeCheckoutChoice(under: () => CheckoutUnderTest): void {
   describe('the choice of a coin', () => {
-    /** Of 49.90 EUR, in USDT on TRON and on BSC, and in USDC on Ethereum. */
+    /** Of 49.90 EUR. Two coins share a chain, and two a contract address. */
     async function anOpenOrder(): Promise<{ readonly orderId: string; readonly url: string }> {
       const { gateway } = under();
       const accept = [
         { chain: 'TRON_TEST', symbol: 'USDT' },
-        { chain: 'BSC_TEST', symbol: 'USDT' },
+        { chain: 'BSC_TEST', symbol: 'USDC' },
+        { chain: 'ETH_SEPOLIA', symbol: 'USDT' },
         { chain: 'ETH_SEPOLIA', symbol: 'USDC' },
       ];
       let made: { readonly orderId: string; readonly url: string } | undefined;
@@ -24,6 +27,14 @@ export function describeCheckoutChoice(under: () => CheckoutUnderTest): void {
         return made !== undefined;
       });
       return made!;
+    }
+    /** What the ledger credits the merchant for the order. */
+    async function creditsOf(orderId: string) {
+      const { rows } = await sql<{ chain: string; symbol: string; amount: bigint }>`
+        select a.chain, a.symbol, -p.amount as amount from orders o join ledger_transaction t using (order_pk)
+          join ledger_posting p using (ledger_tx_id) join ledger_account a using (account_id)
+        where o.order_id = ${orderId} and a.kind = 'MERCHANT'`.execute(under().gateway.database.kysely);
+      return rows;
     }
     const option = (page: Page, chain: string, symbol: string) =>
       page.locator(`button[value="${chain} ${symbol}"]`);
@@ -66,7 +77,15 @@ export function describeCheckoutChoice(under: () => CheckoutUnderTest): void {
       await eth.pay({ to: data!.address!, amount: data!.amount, symbol: 'USDC' });
       await untilState(page, 'paid');
       await untilState(other.page, 'paid');
-      expect((await gateway.merchant.status(orderId)).data).toMatchObject({ status: 'SUCCESS', ...PRICE });
+      const { amount, rate } = data!;
+      const paid = { chain: 'ETH_SEPOLIA', symbol: 'USDC', amount, actualAmount: amount, rate, ...PRICE };
+      expect((await gateway.merchant.status(orderId)).data).toMatchObject({ status: 'SUCCESS', ...paid });
+      await untilStory(gateway.receiver, { orderId }, [CREATED, CONFIRMING, PAID]);
+      expect(gateway.receiver.of(orderId).at(-1)?.data).toMatchObject(paid);
+      expect(await creditsOf(orderId)).toEqual([
+        { chain: 'ETH_SEPOLIA', symbol: 'USDC', amount: eth.baseUnits('USDC', amount) },
+      ]);
+      expect(await gateway.findProblems()).toEqual([]);
       expect([view.complaints, other.complaints]).toEqual([[], []]);
       await other.page.close();
 
