@@ -20,7 +20,7 @@ export interface RelayOptions {
   readonly publisher: Publisher;
   /** Per transaction. @default 200 */
   readonly batch?: number;
-  /** Polling interval without a `wake`. @default 250 */
+  /** Polling interval without a `wake`, for events of a process that ended after its commit. @default 2,000 */
   readonly idleMs?: number;
   /** A woken relay waits this long to collect more events: larger batches cost database and broker less. @default 0 */
   readonly gatherMs?: number;
@@ -75,7 +75,7 @@ export function startRelay(options: RelayOptions): Relay {
 
   const loop = startLoop({
     name: 'outbox relay',
-    intervalMs: options.idleMs ?? 250,
+    intervalMs: options.idleMs ?? 2_000,
     maxBackoffMs: MAX_BACKOFF_MS,
     run,
     onError(error, failuresInRow) {
