@@ -128,7 +128,7 @@ export async function createOrders(
   const orders = await createOrdersWithCallbacks(bench, count, chain);
   await until('every notification is settled', async () => {
     const { rows } = await database.query<{ waits: boolean }>(
-      `select exists (select from notification n where not exists (
+      `select exists (select from notification n where n.created_at > now() - interval '5 minutes' and not exists (
          select from delivery d where d.event_id = n.event_id and d.state <> 'PENDING')) as waits`,
     );
     return rows[0]?.waits === false;

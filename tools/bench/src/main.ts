@@ -7,6 +7,7 @@ import { catchUp, scannerMemory } from './benchmarks/catch-up.ts';
 import { creation } from './benchmarks/creation.ts';
 import { dust } from './benchmarks/dust.ts';
 import { memory } from './benchmarks/memory.ts';
+import { orders } from './benchmarks/orders.ts';
 import { payments } from './benchmarks/payments.ts';
 import { payouts } from './benchmarks/payouts.ts';
 import { rpcCost } from './benchmarks/rpc-cost.ts';
@@ -34,6 +35,7 @@ const BENCHMARKS: Readonly<Record<string, readonly [what: string, measure: Bench
   memory: ['memory of the gateway in two processes, and in one per service', memory],
   'memory-tron': ['the most memory of a scanner of TRON that catches up', scannerMemory(tron)],
   capacity: ['costs of an order, and the tables of docs/architecture/capacity.md', capacity],
+  orders: ['creation, expiry, lists and sizes with 1,000,000 open orders', orders],
   dust: ['one more transfer to an order that has up to 100,000', dust],
 };
 const HELP = `npm run bench [-- <name>... [options]], without a name all of them:
@@ -44,6 +46,7 @@ Options:
   --minutes <n>        how long rpc-cost counts (default 10)
   --orders-a-day <n>   rpc-cost: the day of a shop with so many orders on each network; may be repeated
   --addresses <n>      deposit addresses in the database of catch-up (default 1,000,000)
+  --orders <n>         open orders in the database of orders (default 1,000,000), with twice as many old ones
   --quick              little of everything, to show that it works: not for figures
 Prints tables, and stores the figures in tools/bench/results/latest.json.
 `;
@@ -56,6 +59,7 @@ function readArguments() {
     options: {
       minutes: { type: 'string' },
       addresses: { type: 'string' },
+      orders: { type: 'string' },
       'orders-a-day': { type: 'string', multiple: true, default: [] },
       quick: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
@@ -66,14 +70,15 @@ function readArguments() {
     if (!(Number(value) > 0)) throw new Error(`--${name} ${value}: use a number above 0`);
     return Number(value);
   };
-  const numberIn = (name: 'minutes' | 'addresses'): number | undefined =>
+  const numberIn = (name: 'minutes' | 'addresses' | 'orders'): number | undefined =>
     values[name] === undefined ? undefined : positive(name, values[name]);
   const ordersADay = values['orders-a-day'].map((value) => positive('orders-a-day', value));
   const unknown = names.filter((name) => !Object.hasOwn(BENCHMARKS, name));
   if (unknown.length > 0)
     throw new Error(`no benchmark ${unknown.join(', ')}; use ${Object.keys(BENCHMARKS).join(', ')}`);
   const { quick, help } = values;
-  return { names, quick, help, minutes: numberIn('minutes'), addresses: numberIn('addresses'), ordersADay };
+  const [minutes, addresses, openOrders] = [numberIn('minutes'), numberIn('addresses'), numberIn('orders')];
+  return { names, quick, help, minutes, addresses, openOrders, ordersADay };
 }
 
 async function measureAll({ names, ...options }: ReturnType<typeof readArguments>): Promise<void> {

@@ -11,6 +11,8 @@ export interface Run {
   /** Minutes that `rpc-cost` counts. */
   readonly minutes: number | undefined;
   readonly addresses: number | undefined;
+  /** Open orders of `orders`. */
+  readonly openOrders: number | undefined;
   /** Profiles of `rpc-cost`. Empty: one deposit a minute, and an order is always open. */
   readonly ordersADay: readonly number[];
 }

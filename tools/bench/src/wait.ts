@@ -4,13 +4,14 @@ export { sleep };
 
 const DEADLINE_MS = 300_000;
 
-/** Throws after five minutes. */
+/** Throws after `limitMs`, by default five minutes. */
 export async function until(
   what: string,
   condition: () => boolean | Promise<boolean>,
   pollMs = 100,
+  limitMs = DEADLINE_MS,
 ): Promise<void> {
-  const deadline = performance.now() + DEADLINE_MS;
+  const deadline = performance.now() + limitMs;
   while (!(await condition())) {
     if (performance.now() > deadline) throw new Error(`bench: timed out: ${what}`);
     await sleep(pollMs);

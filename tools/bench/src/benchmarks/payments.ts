@@ -3,9 +3,11 @@ import {
   createOrders,
   liftLimits,
   withBenchGateway,
+  type Arrival,
   type BenchGateway,
   type BenchOrder,
 } from '../gateway.ts';
+import { measureSteps, stepsTable } from '../payment-steps.ts';
 import type { Benchmark, Table } from '../report.ts';
 import { quantile } from '../statistics.ts';
 import { sleep } from '../wait.ts';
@@ -17,6 +19,8 @@ export interface LoadFigures {
   readonly pending: readonly number[];
   /** ORDER_SUCCESS, counted from the block that completes the crediting depth. */
   readonly success: readonly number[];
+  /** By callback and step (payment-steps.ts). */
+  readonly steps: ReadonlyMap<string, readonly (readonly number[])[]>;
 }
 
 const BLOCK_MS = 1_000;
@@ -39,7 +43,7 @@ export const payments =
         const full = [];
         for (let number = 0; number < (quick ? 1 : 3); number += 1)
           full.push(await load(quick ? 100 : 1_000, 1));
-        return [latencyTable(steady), fullBlockTable(full)];
+        return [latencyTable(steady), ...steady.map(stepsOf), fullBlockTable(full)];
       },
       ['api', ...new Set(['scanner-evm', family.scanner] as const), 'confirmation-tracker', 'webhook-sender'],
     );
@@ -54,6 +58,10 @@ function latencyTable(loads: readonly LoadFigures[]): Table {
       [rate, 'SUCCESS', ...cells(success)],
     ]),
   };
+}
+
+function stepsOf({ rate, steps }: LoadFigures): Table {
+  return stepsTable([...steps].map(([callback, durations]) => ({ rate, callback, steps: durations })));
 }
 
 function fullBlockTable(blocks: readonly LoadFigures[]): Table {
@@ -79,7 +87,7 @@ export async function runLoad(
 
 /** A block with `rate` payments every second, then empty blocks until all are credited. */
 export async function payOrders(
-  { arrivals }: Pick<BenchGateway, 'arrivals'>,
+  { arrivals, database }: Pick<BenchGateway, 'arrivals' | 'database'>,
   devnet: PayingDevnet,
   orders: readonly BenchOrder[],
   rate: number,
@@ -99,18 +107,27 @@ export async function payOrders(
     if (performance.now() - startedAt > seconds * BLOCK_MS + DRAIN_LIMIT_MS)
       throw new Error(`${successes()} of ${orders.length} payments were confirmed in time`);
   }
-  const latencies = (type: string, blocksLater: number): number[] => {
-    const byOrder = new Map(
-      arrivals.filter((one) => one.notifyType === type).map((one) => [one.orderId, one]),
-    );
+  const steps = new Map<string, readonly (readonly number[])[]>();
+  const latencies = async (type: string, blocksLater: number): Promise<number[]> => {
+    const times = timesOf(arrivals, type, (block) => visibleAtMs.get(block + blocksLater) ?? Number.NaN);
+    steps.set(type, await measureSteps(database, type, times));
     return orders.map(({ orderId }) => {
-      const { atMs = Number.NaN, blockNum = -1 } = byOrder.get(orderId) ?? {};
-      return atMs - (visibleAtMs.get(blockNum + blocksLater) ?? Number.NaN);
+      const { visibleAtMs: from = Number.NaN, receivedAtMs: to = Number.NaN } = times.get(orderId) ?? {};
+      return to - from;
     });
   };
-  return {
-    rate,
-    pending: latencies('ORDER_PENDING_CONFIRMATION', 0),
-    success: latencies('ORDER_SUCCESS', devnet.blocksToSuccess),
-  };
+  const pending = await latencies('ORDER_PENDING_CONFIRMATION', 0);
+  const success = await latencies('ORDER_SUCCESS', devnet.blocksToSuccess);
+  return { rate, pending, success, steps };
+}
+
+function timesOf(arrivals: readonly Arrival[], type: string, visibleAt: (blockNum: number) => number) {
+  return new Map(
+    arrivals
+      .filter(({ notifyType }) => notifyType === type)
+      .map(({ orderId, blockNum, atMs }) => [
+        orderId,
+        { visibleAtMs: visibleAt(blockNum), receivedAtMs: atMs },
+      ]),
+  );
 }
