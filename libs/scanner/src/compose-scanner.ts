@@ -42,6 +42,7 @@ export function composeFamilyScanner({ service, family, schema, createApp }: Sca
         url: config.databaseUrl,
         applicationName: `${service} ${instanceId}`,
         poolMax: config.databasePoolMax,
+        prepareStatements: config.databasePrepare,
         onConnectionLost: (error) => logger.warn('database connection lost', { error }),
         onPrimary: (news) => logger.warn('database primary', { ...news }),
       });

@@ -23,7 +23,7 @@ export function scannerConfigSchema(healthPort: number) {
   return {
     required: [...SERVICE_REQUIRED, 'NETWORKS_FILE'],
     properties: {
-      ...serviceProperties({ healthPort, databasePoolMax: 10, databasePrepares: false }),
+      ...serviceProperties({ healthPort, databasePoolMax: 10 }),
       NETWORKS_FILE: { type: 'string', minLength: 1 },
       CHAINS: { type: 'array', items: { type: 'string' }, minItems: 1 },
     },
