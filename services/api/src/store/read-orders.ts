@@ -145,6 +145,7 @@ const PAYMENTS = sql`case when o.choices is not null then coalesce((
   from ${COINS} k cross join lateral (
     select sum(newest.amount) as amount from (
       select t.amount from transfer t
+      -- The contract names the coin. The symbol lets Postgres read the index transfer_to_newest in its order.
       where ${IS_OF_COIN} and t.symbol = k.symbol and t.first_block_time <= date_trunc('second', o.cutoff_at)
       order by t.block_height desc, t.transfer_id desc limit ${sql.lit(SUMMED_PER_COIN)}
     ) newest
