@@ -42,6 +42,9 @@ export const RUN_BY: Readonly<Record<string, Marks>> = {
       'shop-pay',
       'shop-explain',
       'shop-sweep',
+      'shop-price',
+      'shop-price-start',
+      'shop-link',
     ),
   },
   'deploy/guides/going-to-mainnet.md': {

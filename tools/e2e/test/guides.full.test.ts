@@ -229,6 +229,19 @@ describe('first-payment.md', () => {
       /TRON_TEST.*DONE/.test((await attempt('opentill sweep list --all')).out),
     );
   });
+
+  it('offers a price in each coin, and sells by a link', async () => {
+    const TOKEN = words['TOKEN'] ?? '';
+    writeFileSync(join(folder, 'my-shop', 'price.mjs'), block('shop-price'));
+    const offered = await terminal.run(fill(block('shop-price-start'), { TOKEN }));
+    expect(offered).toMatch(/^54\.24 USDT on TRON/m);
+    expect(offered).toMatch(/^send the customer to http.*orderId=mug-1/m);
+    const [create, list] = book.take(FIRST_PAYMENT, 'shop-link').map(here);
+    const another = openTerminalFor(FIRST_PAYMENT, 'shop-link');
+    const made = await another.run(fill(create ?? '', { TOKEN }));
+    expect(made).toMatch(/\/checkout\/link\/[\w-]{22}$/m);
+    expect(await another.run(list ?? '')).toMatch(/^mugs\tOPEN\t/m);
+  });
 });
 
 it("the shop of the SDK's README receives callbacks after its URL is set", async () => {
