@@ -9,18 +9,19 @@ process.env.NODE_COMPILE_CACHE ??= `${root}node_modules/.cache/node-compile`;
 const SERVERS = { globalSetup: [`${root}tools/testkit/src/run/global-setup.ts`] };
 const GROUPS = '{libs,services,deploy,tools}/*';
 
-/** isolate: false loads and compiles each module once per worker, not once per test file. */
+/**
+ * isolate: false loads each module once per worker, not once per test file. Node itself loads the TypeScript, so that Vite
+ * transforms nothing; nodeLoader would add module mocks, which no test uses.
+ */
 const project = (name, test) => ({
   root,
-  resolve: { conditions: ['source', 'node', 'module', 'default'] },
-  ssr: {
-    resolve: { conditions: ['source', 'node', 'module', 'default'], externalConditions: ['source', 'node'] },
-  },
   test: {
     name,
     environment: 'node',
     pool: 'forks',
     isolate: false,
+    experimental: { viteModuleRunner: false, nodeLoader: false },
+    execArgv: ['--conditions=source', '--max-semi-space-size=64'], // MiB; fewer collections of young objects
     testTimeout: 300_000, // several suites and a gateway of processes share the machine
     hookTimeout: 300_000,
     exclude: ['**/node_modules/**', '**/dist/**', '**/.local/**'],
