@@ -17,7 +17,19 @@ const APPROVAL_TOPIC = '0x8c5be1e5ebec7d5bd14f71427d1e84f3dd0314c0f7b2291e5b200a
 const word = (address: string): string => zeroPadValue(address, 32);
 const amountWord = (amount: bigint): string => toBeHex(amount, 32);
 
-export function compileLogEmitter(): { readonly abi: Interface; readonly bytecode: string } {
+interface LogEmitter {
+  readonly abi: Interface;
+  readonly bytecode: string;
+}
+
+let compiled: LogEmitter | undefined;
+
+/** Compiles once per process. */
+export function compileLogEmitter(): LogEmitter {
+  return (compiled ??= compile());
+}
+
+function compile(): LogEmitter {
   const require = createRequire(import.meta.url);
   const solc = require('solc') as { compile(input: string): string };
   const content = readFileSync(`${import.meta.dirname}/log-emitter.sol`, 'utf8');

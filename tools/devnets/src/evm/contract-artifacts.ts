@@ -19,8 +19,15 @@ const ARTIFACTS = {
 
 export type ContractName = keyof typeof ARTIFACTS;
 
+const interfaces = new Map<ContractName, Interface>();
+
+/** Parses each ABI once: that takes longer than encoding a call. */
 export function contractInterface(name: ContractName): Interface {
-  return new Interface(ARTIFACTS[name].abi as InterfaceAbi);
+  const known = interfaces.get(name);
+  if (known !== undefined) return known;
+  const parsed = new Interface(ARTIFACTS[name].abi as InterfaceAbi);
+  interfaces.set(name, parsed);
+  return parsed;
 }
 
 export function creationCode(name: ContractName, constructorArguments: readonly unknown[]): string {

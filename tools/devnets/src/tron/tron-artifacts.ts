@@ -12,8 +12,15 @@ export function tronArtifact(name: TronContractName): { readonly abi: object[]; 
   return { abi, bytecode: bytecode.slice(2) };
 }
 
+const interfaces = new Map<TronContractName, Interface>();
+
+/** Parses each ABI once: that takes longer than encoding a call, of which a genesis has dozens. */
 export function tronContractInterface(name: TronContractName): Interface {
-  return new Interface(ARTIFACTS[name].abi as InterfaceAbi);
+  const known = interfaces.get(name);
+  if (known !== undefined) return known;
+  const parsed = new Interface(ARTIFACTS[name].abi as InterfaceAbi);
+  interfaces.set(name, parsed);
+  return parsed;
 }
 
 export function tronCreationCode(
