@@ -118,6 +118,7 @@ async function readOpenAttempts(
   return rows.map(transactionIn);
 }
 
+/** `offset 0` keeps lookups by key: joins that outdated statistics made nested loops took a minute for 1,100 nonces. */
 async function readOpenOfNonces(
   db: Db,
   chain: Chain,
@@ -132,21 +133,25 @@ async function readOpenOfNonces(
       union
       select o.wallet, o.nonce from own_transaction_fate f join own_transaction o using (chain, tx_hash)
       where f.chain = ${chain} and f.state <> 'ORPHANED' and f.block_height > ${aboveHeight}
-    ), own as (
-      select ${OWN_COLUMNS}, o.nonce, coalesce(f.state in ('MINED', 'VERIFIED'), false) as is_mined
+    ), attempts as (
+      select ${OWN_COLUMNS}, o.nonce, coalesce(f.state in ('MINED', 'VERIFIED'), false) as is_mined,
+        bool_or(f.state = 'VERIFIED' and f.block_height <= ${aboveHeight})
+          over (partition by o.wallet, o.nonce) as is_decided,
+        (select w.state from wallet_nonce w
+          where w.chain = ${chain} and w.wallet = o.wallet and w.nonce = o.nonce) = 'TAKEN' as is_taken
       from nonces n
-        join own_transaction o on o.chain = ${chain} and o.wallet = n.wallet and o.nonce = n.nonce
-        left join own_transaction_fate f on f.chain = o.chain and f.tx_hash = o.tx_hash
-      where case f.state
-        when 'VERIFIED' then f.block_height > ${aboveHeight}
+        cross join lateral (
+          select o.chain, o.tx_hash, o.wallet, o.nonce, o.contract_address, o.to_address, o.amount, o.signed_at
+          from own_transaction o
+          where o.chain = ${chain} and o.wallet = n.wallet and o.nonce = n.nonce offset 0) o
+        left join lateral (
+          select * from own_transaction_fate f where f.chain = o.chain and f.tx_hash = o.tx_hash offset 0) f on true
+    ), own as (
+      select * from attempts
+      where case state
+        when 'VERIFIED' then block_height > ${aboveHeight}
         when 'MINED' then true
-        else not exists (
-            select from own_transaction s join own_transaction_fate v using (chain, tx_hash)
-            where s.chain = ${chain} and s.wallet = n.wallet and s.nonce = n.nonce
-              and v.state = 'VERIFIED' and v.block_height <= ${aboveHeight})
-          and not exists (
-            select from wallet_nonce t
-            where t.chain = ${chain} and t.wallet = n.wallet and t.nonce = n.nonce and t.state = 'TAKEN')
+        else is_decided is not true and not is_taken
         end
     ), unmined as (
       select *, dense_rank() over (partition by wallet order by nonce) as turn from own where not is_mined
