@@ -129,10 +129,10 @@ describe('readCheckpointBytes', () => {
         expect(byHand).toEqual(bySdk);
         seen[Object.hasOwn(bySdk as object, 'refused') ? 'refused' : 'read'] += 1;
       }),
-      { numRuns: 600 },
+      { numRuns: 250 },
     );
-    expect(seen.read).toBeGreaterThan(50);
-    expect(seen.refused).toBeGreaterThan(50);
+    expect(seen.read).toBeGreaterThan(20);
+    expect(seen.refused).toBeGreaterThan(20);
   });
 
   test('reads each field like the SDK reader', () => {
@@ -143,7 +143,7 @@ describe('readCheckpointBytes', () => {
         const byHand = withoutUnset(readCheckpointBytes(checkpointBytesIn(message)!));
         expect(bySdk).toMatchObject(byHand as object);
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
     );
   });
 
@@ -180,12 +180,12 @@ describe('readCheckpointBytes', () => {
           if (!read(message.subarray(0, length % message.length))) refused += 1;
         },
       ),
-      { numRuns: 600 },
+      { numRuns: 250 },
     );
-    expect(refused).toBeGreaterThan(100);
+    expect(refused).toBeGreaterThan(40);
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => void read(bytes)),
-      { numRuns: 2_000 },
+      { numRuns: 700 },
     );
   });
 });

@@ -438,7 +438,7 @@ describe('planSweeps with arbitrary facts', () => {
             expect(asset.heldBaseUnits + refill).toBeLessThanOrEqual(asset.floatBaseUnits ?? -1n);
         }
       }),
-      { numRuns: 2_000 },
+      { numRuns: 700 },
     );
   });
 
@@ -456,7 +456,7 @@ describe('planSweeps with arbitrary facts', () => {
       fc.property(inTwoOrders, ([given, unswept]) => {
         expect(planSweeps({ ...given, unswept })).toEqual(planSweeps(given));
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 
@@ -468,7 +468,7 @@ describe('planSweeps with arbitrary facts', () => {
         expect(left).toEqual(never.map(({ name }) => name).toSorted());
         expect(rounds).toBeLessThan(ROUNDS_MAX);
       }),
-      { numRuns: 150 },
+      { numRuns: 60 },
     );
   });
 });

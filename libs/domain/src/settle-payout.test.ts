@@ -258,6 +258,6 @@ test('ends in the state of the last facts after any sequence of observations', (
       const proof = world.fates.some((fate) => fate !== null && classifyOutcome(fate) === 'LANDED');
       expect(end.status === 'SUCCESS').toBe(proof);
     }),
-    { numRuns: 2_000 },
+    { numRuns: 700 },
   );
 });

@@ -145,7 +145,7 @@ describe('sweepOptions for arbitrary addresses', () => {
           expect(way.rentBaseUnits === undefined).toBe(way.method !== 'RENT');
         }
       }),
-      { numRuns: 1_000 },
+      { numRuns: 400 },
     );
   });
 
@@ -257,7 +257,7 @@ describe('planSweeps with several addresses', () => {
         }
         for (const left of [delegable, rent, budget, gas]) expect(left).toBeGreaterThanOrEqual(0n);
       }),
-      { numRuns: 1_000 },
+      { numRuns: 400 },
     );
   });
 
@@ -276,7 +276,7 @@ describe('planSweeps with several addresses', () => {
           }
         },
       ),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
   });
 });

@@ -31,19 +31,19 @@ describe('deposit addresses', () => {
     expect(evmAddressCodec.fromPublicKey(publicKey)).toBe('0xe2e1a54926527fbb4e4420de4c6bab82beaee24d');
   });
 
-  it.each(FAMILIES)('derives the same 500 keys of %s from the public and from the private side', (family) => {
+  it.each(FAMILIES)('derives the same 100 keys of %s from the public and from the private side', (family) => {
     const branch = depositBranch(keys.families[family].depositXpub, 'main');
     const parent = bip32.fromSeed(seed).derivePath(`${DERIVATION_PATHS.main[family].deposits}/0`);
     const publicly: string[] = [];
     const privately: string[] = [];
-    for (let place = 0; place < 500; place += 1) {
+    for (let place = 0; place < 100; place += 1) {
       // Every other index comes from the whole range.
       const index = place % 2 === 0 ? place : (place * 429_467) % 0x8000_0000;
       publicly.push(`${index} ${hex(branch.derive(index).publicKey)}`);
       privately.push(`${index} ${hex(parent.derive(index).publicKey)}`);
     }
     expect(publicly).toEqual(privately);
-    expect(new Set(publicly.map((line) => line.split(' ')[1])).size).toBe(500);
+    expect(new Set(publicly.map((line) => line.split(' ')[1])).size).toBe(100);
   });
 
   it('rejects hardened, negative and fractional indices', () => {

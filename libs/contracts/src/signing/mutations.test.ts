@@ -7,7 +7,7 @@ import { asArray, asNumberLexeme, asObject, readMember, type JsonValue } from '.
 import { tokenizeJson } from './tokenize-json.ts';
 import { canonicalDataHash, verifyDataSignature } from './verify-signature.ts';
 
-const MUTATIONS = 5_000;
+const MUTATIONS = 2_000;
 const FILE = JSON.parse(
   readFileSync(new URL('../../test-vectors/signatures.json', import.meta.url), 'utf8'),
 ) as VectorFile;
