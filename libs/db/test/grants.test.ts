@@ -532,9 +532,9 @@ const FUNCTIONS: Record<RoleName, readonly string[]> = {
     'roll_inbox',
     'spend_nonce',
   ],
-  scanner_evm: ['is_chain_awaited', 'oldest_transaction_seconds', 'roll_inbox'],
-  scanner_tron: ['is_chain_awaited', 'oldest_transaction_seconds', 'roll_inbox'],
-  scanner_sui: ['is_chain_awaited', 'oldest_transaction_seconds', 'roll_inbox'],
+  scanner_evm: ['balance_heights', 'is_chain_awaited', 'oldest_transaction_seconds', 'roll_inbox'],
+  scanner_tron: ['balance_heights', 'is_chain_awaited', 'oldest_transaction_seconds', 'roll_inbox'],
+  scanner_sui: ['balance_heights', 'is_chain_awaited', 'oldest_transaction_seconds', 'roll_inbox'],
   tracker: [
     'attempt_is_decided',
     'expire_payouts',

@@ -276,7 +276,15 @@ describe('check of a top-up', () => {
     );
     return rows[0]!;
   };
-  const sees = (amount: bigint, height: number) =>
+  /** The signer saves a balance of a block that the scanner stores. */
+  const sees = async (amount: bigint, height: number) => {
+    await sql`insert into block (chain, height, hash, parent_hash, block_time)
+      values (${CHAIN}, ${height}, ${`hash-${height}`}, 'p', now()) on conflict do nothing`.execute(
+      admin.kysely,
+    );
+    await saves(amount, height);
+  };
+  const saves = (amount: bigint, height: number) =>
     sql`insert into hot_wallet_balance (chain, wallet, symbol, amount, block_height, block_hash, seen_at)
       values (${CHAIN}, ${hot.address}, ${symbol}, ${amount}::numeric, ${height}, ${`hash-${height}`}, clock_timestamp())
       on conflict (chain, wallet, symbol) do update set amount = excluded.amount, block_height = excluded.block_height,
@@ -303,6 +311,22 @@ describe('check of a top-up', () => {
     await scanned(30n, 950, { state: 'DETECTED' });
     expect(await check(aHash(), 30n)).toMatchObject({ outcome: 'NOT_COVERED', missing: 30n });
     expect(await accounts()).toEqual(payable(70n));
+  });
+
+  test('ignores a balance whose block is not stored, unless it is below all stored ones', async () => {
+    await sql`delete from block where chain = ${CHAIN}`.execute(admin.kysely);
+    await sees(0n, 840);
+    await saves(100n, 850);
+    await saves(100n, 851);
+    expect(await check(aHash(), 100n)).toMatchObject({ outcome: 'NOT_COVERED', missing: 100n });
+    const heights = await sql<{ heights: string[] }>`
+      select balance_heights(${CHAIN}, 800, 851) as heights, balance_heights(${CHAIN}, 851, 900) as none`.execute(
+      admin.kysely,
+    );
+    expect(heights.rows).toEqual([{ heights: [851], none: [] }]);
+    await sql`update block set height = 860 where chain = ${CHAIN}`.execute(admin.kysely);
+    await saves(0n, 870);
+    expect(await check(aHash(), 100n)).toMatchObject({ outcome: 'BOOKED' });
   });
 
   test('ignores a balance read at a block that was reorganised', async () => {
