@@ -11,6 +11,7 @@ import {
   startScannerProcess,
   verifiedHeight,
 } from '../scanner.ts';
+import { costsOf, UNITS } from '../price-lists.ts';
 import { withServers, type BenchServers } from '../servers.ts';
 import { depositsADay, openShare } from '../simulate-day.ts';
 import { round } from '../statistics.ts';
@@ -31,17 +32,6 @@ const BLOCKS: Readonly<Record<string, BlocksOf>> = {
   AVAX_FUJI_TEST: [1, 3, 4, 1],
   TRON: [120, 80, 18, 1],
   SUI: [50, 0, 0, 1],
-};
-/** Alchemy's compute units (docs/compute-unit-costs). Unlisted calls are free there. */
-const COMPUTE_UNITS: Readonly<Record<string, number>> = {
-  eth_blockNumber: 10,
-  eth_getBlockByNumber: 20,
-  eth_getBlockByHash: 20,
-  eth_getTransactionReceipt: 20,
-  eth_getLogs: 60,
-  eth_getBlockReceipts: 20,
-  eth_call: 26,
-  eth_getCode: 20,
 };
 const FIRST_HEIGHT = 300;
 const WARM_UP_MS = 10_000;
@@ -120,7 +110,7 @@ export const rpcCost =
             'HTTP requests, each endpoint',
             'MB up, each',
             'MB down, each',
-            'compute units',
+            ...(family.family === 'EVM' ? UNITS : []),
           ],
           rows,
         },
@@ -162,7 +152,7 @@ async function follow(
     const share = (processorMs(scanner.pid) - usedMs) / passedMs;
     say(`the scanner took ${round(100 * share, 2)} % of a core`);
     for (const one of followed)
-      await requireFollowed(servers, one, isOrderOpen, counts[one.network.chain]?.[0]?.head ?? 0);
+      await requireFollowed(servers, one, counts[one.network.chain]?.[0]?.head ?? 0);
     return Object.fromEntries(
       Object.entries(counts).map(([chain, sources]) => [chain, scale(sources, 1 / days)]),
     );
@@ -231,15 +221,9 @@ function blocksOf({ chain }: Pick<NetworkConfig, 'chain'>): BlocksOf {
 }
 
 /** Throws if the scanner fell behind, because it then sent too few calls. */
-async function requireFollowed(
-  servers: BenchServers,
-  { network }: Followed,
-  isOrderOpen: boolean,
-  head: number,
-): Promise<void> {
-  const { pollIntervalMs, blockTimeMs } = network;
-  const betweenMs = isOrderOpen ? pollIntervalMs : restIntervalMsOf(network);
-  const mayLag = 12 + Math.ceil((2 * betweenMs) / blockTimeMs);
+async function requireFollowed(servers: BenchServers, { network }: Followed, head: number): Promise<void> {
+  // Blocks that no payment waits for are verified once per rest.
+  const mayLag = 12 + Math.ceil((2 * restIntervalMsOf(network)) / network.blockTimeMs);
   const verified = await verifiedHeight(servers, network);
   if (head - verified > depthOf(network) + mayLag)
     throw new Error(`the scanner did not follow ${network.chain}: head ${head}, verified ${verified}`);
@@ -251,10 +235,10 @@ function rowOf(network: NetworkConfig, profile: string, sources: Counted): Row {
   const whole = (count: number): string => Math.round(count).toLocaleString('en');
   const megabytes = (bytes: number): string => round(bytes / 1e6, 1).toLocaleString('en');
   const each = (of: (source: SourceCount) => string): string => sources.map(of).join('; ');
+  const costs = network.family === 'EVM' ? costsOf(sources).map(whole) : [];
   const calls = new Map<string, number>();
   for (const source of sources)
     for (const [name, count] of Object.entries(source.calls)) calls.set(name, (calls.get(name) ?? 0) + count);
-  const units = [...calls].reduce((sum, [name, count]) => sum + count * (COMPUTE_UNITS[name] ?? 0), 0);
   return [
     network.chain,
     network.blockTimeMs / 1_000,
@@ -265,6 +249,6 @@ function rowOf(network: NetworkConfig, profile: string, sources: Counted): Row {
     each(({ requests }) => whole(requests)),
     each(({ bytesIn }) => megabytes(bytesIn)),
     each(({ bytesOut }) => megabytes(bytesOut)),
-    units === 0 ? '' : whole(units),
+    ...costs,
   ];
 }
