@@ -21,11 +21,6 @@ export function logsRequest(tokens: ReadonlySet<string>, from: number, to: numbe
   return { method: 'eth_getLogs', params: [{ ...range, address: [...tokens], topics: [TRANSFER_TOPIC] }] };
 }
 
-/** Asks by hash (EIP-234), so that a node without the block returns an error. */
-export function logsOfBlockRequest(tokens: ReadonlySet<string>, blockHash: string): RpcRequest {
-  return { method: 'eth_getLogs', params: [{ blockHash, address: [...tokens], topics: [TRANSFER_TOPIC] }] };
-}
-
 /** Asks by hash, so that a reorganisation in between is detected. */
 export function blockReceiptsRequest(blockHash: string): RpcRequest {
   return { method: 'eth_getBlockReceipts', params: [blockHash] };

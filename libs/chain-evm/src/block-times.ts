@@ -1,72 +1,67 @@
-import type { BlockHash, BlockHeader } from '@opentill/chain/block';
-import type { ConfirmOptions, ReadOptions } from '@opentill/chain/chain-reader';
+import type { BlockHeader } from '@opentill/chain/block';
+import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { readerError } from '@opentill/chain/reader-error';
 import type { CandidateTransfer } from '@opentill/chain/transfer';
-import { blockByHashRequest } from './block-requests.ts';
+import { blockRequest } from './block-requests.ts';
 import type { EvmClient } from './client.ts';
-import { decodeHeader } from './decode.ts';
+import type { EvmHeader } from './decode.ts';
+import { sameHeader } from './decode.ts';
+import { headerIn } from './read-blocks.ts';
 import type { Reading } from './reading.ts';
-import type { EvmSource, EvmSources } from './sources.ts';
+import type { EvmSource } from './sources.ts';
 
-/** Seconds since 1970. */
-export type BlockTimes = ReadonlyMap<BlockHash, number>;
+/** By height. */
+export type PaidBlocks = ReadonlyMap<number, EvmHeader>;
 
-export type UnconfirmedTimes = ReadonlyMap<BlockHash, BlockHeader>;
+/** Heights of candidates in blocks whose headers are not known: of a range, sources return only the last header. */
+export function unknownHeights(
+  candidates: readonly CandidateTransfer[],
+  known: readonly BlockHeader[],
+): readonly number[] {
+  const hashes = new Set(known.map(({ hash }) => hash));
+  const unknown = candidates.filter(({ blockHash }) => !hashes.has(blockHash));
+  return [...new Set(unknown.map(({ blockHeight }) => blockHeight))];
+}
 
-const NONE: BlockTimes = new Map();
+/** Asked by height, so that a log of a block that is not in the chain is detected. */
+export async function readPaidBlocks(
+  source: Pick<EvmClient, 'batch'>,
+  heights: readonly number[],
+  options: ReadOptions,
+): Promise<PaidBlocks> {
+  if (heights.length === 0) return new Map();
+  const answers = await source.batch(
+    heights.map((height) => blockRequest(height)),
+    options,
+  );
+  return new Map(heights.map((height, place) => [height, headerIn(answers[place], height)]));
+}
+
+export function isInAnotherBlock(blocks: PaidBlocks, { blockHeight, blockHash }: CandidateTransfer): boolean {
+  return (blocks.get(blockHeight)?.hash ?? blockHash) !== blockHash;
+}
 
 /**
- * Blocks of the candidates whose time only one source has reported: the verified pass reads the inner blocks of a range
- * from one source. Their linked hashes are certain, their times are not, and decide if an order is paid in time.
+ * The time of a block decides if an order is paid in time. A hash commits to it: if two sources differ, one is wrong,
+ * and the reader cannot know which.
  */
-export function unconfirmedTimesOf(
-  { native }: Pick<Reading, 'native'>,
-  sources: Pick<EvmSources, 'all'>,
-  candidates: readonly CandidateTransfer[],
-  { headers = [], byOneSource = false }: ConfirmOptions,
-): UnconfirmedTimes {
-  // With the native coin, all blocks are read from both sources. With one source there is no second to ask.
-  if (byOneSource || native || sources.all().length === 1) return new Map();
-  const paidIn = new Set(candidates.map(({ blockHash }) => blockHash));
-  const unconfirmed = headers.slice(1, -1).filter(({ hash }) => paidIn.has(hash));
-  return new Map(unconfirmed.map((header) => [header.hash, header]));
-}
-
-export async function readTimes(
-  source: Pick<EvmClient, 'batch'>,
-  hashes: readonly BlockHash[],
-  options: ReadOptions,
-): Promise<BlockTimes> {
-  if (hashes.length === 0) return NONE;
-  const answers = await source.batch(hashes.map(blockByHashRequest), options);
-  return new Map(
-    hashes.map((hash, place) => {
-      if (answers[place] === null)
-        throw readerError('BLOCK_NOT_FOUND', 'the node does not have the block', { hash });
-      const header = decodeHeader(answers[place]);
-      if (header.hash !== hash)
-        throw readerError('INCONSISTENT_ANSWER', 'the node answered another block', { hash });
-      return [hash, header.timeSeconds];
-    }),
-  );
-}
-
-/** A hash commits to its block's time. If two sources differ, one is wrong, and the reader cannot know which. */
 export function checkTimes(
   reading: Pick<Reading, 'onCompared'>,
-  witnesses: readonly { readonly source: Pick<EvmSource, 'label'>; readonly times: BlockTimes }[],
-  unconfirmed: UnconfirmedTimes,
+  witnesses: readonly { readonly source: Pick<EvmSource, 'label'>; readonly blocks: PaidBlocks }[],
 ): void {
-  for (const [hash, { height, timeSeconds: told }] of unconfirmed) {
-    const said = witnesses.map(({ times }) => times.get(hash));
-    if (said.every((timeSeconds) => timeSeconds === told)) continue;
-    const [first = '', second = ''] = witnesses.map(({ source }) => source.label);
-    reading.onCompared({ outcome: 'CONTENTS_DIFFER', sources: [first, second], height });
-    throw readerError('INCONSISTENT_ANSWER', 'two sources report different times of a block', {
+  const [first, second] = witnesses;
+  if (first === undefined || second === undefined) return;
+  for (const [height, header] of first.blocks) {
+    const other = second.blocks.get(height);
+    if (other !== undefined && sameHeader(header, other)) continue;
+    reading.onCompared({
+      outcome: 'CONTENTS_DIFFER',
+      sources: [first.source.label, second.source.label],
       height,
-      hash,
-      told,
-      said,
+    });
+    throw readerError('INCONSISTENT_ANSWER', 'two sources give different contents of a block', {
+      height,
+      hash: header.hash,
     });
   }
 }

@@ -1,27 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import type { CandidateTransfer } from '@opentill/chain/transfer';
 import { hexQuantity } from './block-requests.ts';
-import { sameTransfers, transfersByBlock } from './block-transfers.ts';
-import type { EvmHeader } from './decode.ts';
-import { decodeHeader, TRANSFER_TOPIC } from './decode.ts';
+import { sameTransfers, transfersByHeight } from './block-transfers.ts';
+import { TRANSFER_TOPIC } from './decode.ts';
 
 const TOKEN = `0x${'da'.repeat(20)}`;
 const tokens = new Set([TOKEN]);
 const hashOf = (height: number): string => `0x${height.toString(16).padStart(64, '0')}`;
 const word = (value: bigint | number): string => `0x${value.toString(16).padStart(64, '0')}`;
 
-function headerAt(height: number): EvmHeader {
-  return decodeHeader({
-    number: hexQuantity(height),
-    hash: hashOf(height),
-    parentHash: hashOf(height - 1),
-    timestamp: '0x65156994',
-    logsBloom: `0x${'00'.repeat(256)}`,
-    transactions: [],
-  });
-}
-
-const headers = [headerAt(100), headerAt(101), headerAt(102)];
+const RANGE = { from: 100, to: 102 };
 
 function logAt(height: number, logIndex: number, change: object = {}): object {
   return {
@@ -38,16 +26,19 @@ function logAt(height: number, logIndex: number, change: object = {}): object {
 }
 
 const usual = [logAt(100, 0), logAt(100, 5), logAt(102, 0), logAt(102, 1)];
-const read = (logs: readonly unknown[]): ReturnType<typeof transfersByBlock> =>
-  transfersByBlock(tokens, headers, logs);
+const read = (logs: readonly unknown[]): ReturnType<typeof transfersByHeight> =>
+  transfersByHeight(tokens, RANGE, logs);
 const transfersAt = (logs: readonly unknown[], height: number): readonly CandidateTransfer[] =>
-  read(logs).get(headerAt(height).hash)!.transfers;
+  read(logs).get(height)?.transfers ?? [];
 
-describe('transfersByBlock', () => {
-  it('sorts logs by block, with an entry for each block', () => {
-    const byBlock = read(usual);
-    expect([...byBlock.keys()]).toEqual(headers.map(({ hash }) => hash));
-    expect([...byBlock.values()].map(({ logCount }) => logCount)).toEqual([2, 0, 2]);
+describe('transfersByHeight', () => {
+  it('sorts logs by block, with an entry for each block that has some', () => {
+    const byHeight = read([...usual].reverse());
+    expect([...byHeight].map(([height, { hash }]) => [height, hash])).toEqual([
+      [100, hashOf(100)],
+      [102, hashOf(102)],
+    ]);
+    expect([...byHeight.values()].map(({ transfers }) => transfers.length)).toEqual([2, 2]);
     expect(transfersAt(usual, 100)).toEqual([
       {
         txHash: hashOf(7_000),
@@ -92,7 +83,9 @@ describe('transfersByBlock', () => {
   });
 
   it.each<[string, unknown]>([
-    ['of another block', logAt(103, 9)],
+    ['beyond the range', logAt(103, 9)],
+    ['before the range', logAt(99, 9)],
+    ['of another branch', logAt(102, 9, { blockHash: hashOf(7) })],
     ['with the hash of one block and the height of another', logAt(102, 9, { blockNumber: '0x64' })],
     ['that a reorganisation removed', logAt(102, 9, { removed: true })],
     ['with the index of another', logAt(102, 1, { data: word(5) })],

@@ -72,7 +72,7 @@ async function probeLogRange(
       return;
     } catch (error) {
       if (!isTooLarge(range, error)) throw error;
-      noteTooLarge(source, range, error);
+      noteTooLarge(source, range, error, to - range.from + 1);
     }
   }
 }

@@ -1,95 +1,87 @@
-import type { BlockHash } from '@opentill/chain/block';
 import { sameTransfers } from './block-transfers.ts';
 import type { RawAnswer } from './client.ts';
-import type { EvmHeader } from './decode.ts';
-import { sameHeader } from './decode.ts';
+import { sameHeader, transactionHashes } from './decode.ts';
 import type { Account } from './read-blocks.ts';
-import { linkedHeaders } from './read-blocks.ts';
+import { heightsOf } from './read-blocks.ts';
 import { nativeTransfersOf } from './native-transfers.ts';
-import { readLogAnswer } from './read-log-answer.ts';
 import type { Reading, SourceComparison } from './reading.ts';
 
-/** An account, with the answers as raw bytes where they can be compared directly. */
-export interface OwnAccount {
-  readonly account: Account;
+/** Answers of one source for a range, not decoded yet. */
+export interface SourceAnswers {
+  /** The blocks with their transactions, where the native coin is configured. */
   readonly blocks: RawAnswer | undefined;
+  /** Answers to `rangeRequests`. Undefined: one block has too many logs, or the method is missing. */
   readonly logs: RawAnswer | undefined;
-}
-
-/** The same requests answered by another source, not decoded yet. */
-export interface PeerAnswers {
-  readonly blocks: RawAnswer | undefined;
-  /** Answers to `logRequests`, or to its last request when even one block has too many logs. */
-  readonly logs: RawAnswer;
-  readonly hasLogs: boolean;
 }
 
 export interface SourceDifference {
   readonly outcome: SourceComparison['outcome'];
   /** Height of the fork or of the first differing block; otherwise the end of the range. */
   readonly height: number;
-  /** Never empty with outcome LOGS_DIFFER. */
-  readonly differing: ReadonlySet<BlockHash>;
+  /** Heights with other logs. Never empty with outcome LOGS_DIFFER. */
+  readonly differing: readonly number[];
 }
 
-const NONE: ReadonlySet<BlockHash> = new Set();
+export interface PeerAccount {
+  readonly account: Account;
+  readonly difference: SourceDifference;
+}
 
 /** Nodes of the same software return equal bytes, which are decoded once. */
-export function compareSources(reading: Reading, own: OwnAccount, peer: PeerAnswers): SourceDifference {
-  const { headers, byBlock } = own.account;
-  const last = headers.at(-1);
-  const height = last?.height ?? 0;
-  if (last === undefined || isSameAnswer(reading, own, peer))
-    return { outcome: 'AGREED', height, differing: NONE };
-
-  const [first, ...others] = headers;
-  const before = others.length === 0 ? 0 : 1;
-  const logs = readLogAnswer(reading.tokens, headers, peer.logs, before);
-  const boundaries = [
-    ...linkedHeaders(logs.others.slice(-1), height),
-    ...linkedHeaders(logs.others.slice(0, before), first?.height ?? 0),
-  ];
-  for (const theirs of boundaries) {
-    const ours = theirs.height === height ? last : first;
-    if (ours?.hash !== theirs.hash) return { outcome: 'FORKED', height: theirs.height, differing: NONE };
-    if (!sameHeader(ours, theirs))
-      return { outcome: 'CONTENTS_DIFFER', height: theirs.height, differing: NONE };
-  }
-  if (peer.blocks !== undefined) {
-    const difference = compareTransactions(
-      headers,
-      linkedHeaders(peer.blocks.results(), headers[0]?.height ?? 0),
-    );
-    if (difference !== undefined) return { ...difference, differing: NONE };
-  }
-  const peerByBlock = peer.hasLogs ? logs.byBlock() : undefined;
-  const differing = headers.filter(({ hash }) => {
-    const [ours, theirs] = [byBlock?.get(hash), peerByBlock?.get(hash)];
-    return ours === undefined || theirs === undefined || !sameTransfers(ours.transfers, theirs.transfers);
-  });
-  return {
-    outcome: differing.length === 0 ? 'AGREED' : 'LOGS_DIFFER',
-    height,
-    differing: new Set(differing.map(({ hash }) => hash)),
-  };
+export function compareSources(
+  reading: Reading,
+  own: { readonly account: Account; readonly answers: SourceAnswers },
+  peer: SourceAnswers,
+  readPeer: () => Account,
+): PeerAccount {
+  const { account } = own;
+  if (isSameAnswer(reading, own.answers, peer))
+    return { account, difference: { outcome: 'AGREED', height: account.range.to, differing: [] } };
+  const other = readPeer();
+  return { account: other, difference: differenceOf(reading, account, other) };
 }
 
-function isSameAnswer({ native }: Reading, own: OwnAccount, peer: PeerAnswers): boolean {
-  const same = (a: OwnAccount['logs'], b: OwnAccount['logs']): boolean =>
+function differenceOf(reading: Reading, account: Account, other: Account): SourceDifference {
+  const { to } = account.range;
+  const difference = compareHeaders(account, other, reading.native);
+  if (difference !== undefined) return { ...difference, differing: [] };
+  // Receipts are asked for by hash, and nodes also answer for a sibling of the block.
+  for (const [height, { hash }] of account.byHeight ?? [])
+    if ((other.byHeight?.get(height)?.hash ?? hash) !== hash)
+      return { outcome: 'FORKED', height, differing: [] };
+  const differing = heightsOf(account.range).filter((height) => {
+    const [a, b] = [account.byHeight?.get(height), other.byHeight?.get(height)];
+    if (account.byHeight === undefined || other.byHeight === undefined) return true;
+    if (a === undefined || b === undefined) return a !== b;
+    return !sameTransfers(a.transfers, b.transfers);
+  });
+  return { outcome: differing.length === 0 ? 'AGREED' : 'LOGS_DIFFER', height: to, differing };
+}
+
+function isSameAnswer({ native }: Reading, own: SourceAnswers, peer: SourceAnswers): boolean {
+  const same = (a: RawAnswer | undefined, b: RawAnswer | undefined): boolean =>
     a !== undefined && b !== undefined && a.body.equals(b.body);
   return same(own.logs, peer.logs) && (!native || same(own.blocks, peer.blocks));
 }
 
-/** A block's hash commits to its transactions: with other values under the same hash, one source is wrong. */
-function compareTransactions(
-  ours: readonly EvmHeader[],
-  theirs: readonly EvmHeader[],
+/**
+ * Compares the headers that both returned. A block's hash commits to its contents: with others under the same hash, one
+ * source is wrong.
+ */
+export function compareHeaders(
+  ours: Account,
+  theirs: Account,
+  withValues = false,
 ): Pick<SourceDifference, 'outcome' | 'height'> | undefined {
-  for (const [place, header] of ours.entries()) {
-    const other = theirs[place];
-    if (other?.hash !== header.hash) return { outcome: 'FORKED', height: header.height };
-    if (!sameHeader(header, other) || !sameTransfers(nativeTransfersOf(header), nativeTransfersOf(other)))
-      return { outcome: 'CONTENTS_DIFFER', height: header.height };
+  for (const [height, header] of ours.headers) {
+    const other = theirs.headers.get(height);
+    if (other === undefined) continue;
+    if (other.hash !== header.hash) return { outcome: 'FORKED', height };
+    const isSame =
+      sameHeader(header, other) &&
+      transactionHashes(header).join() === transactionHashes(other).join() &&
+      (!withValues || sameTransfers(nativeTransfersOf(header), nativeTransfersOf(other)));
+    if (!isSame) return { outcome: 'CONTENTS_DIFFER', height };
   }
   return undefined;
 }

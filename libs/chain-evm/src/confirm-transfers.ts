@@ -1,16 +1,17 @@
+import type { BlockHeader } from '@opentill/chain/block';
 import type { ConfirmedTransfers, ConfirmOptions, ReadOptions } from '@opentill/chain/chain-reader';
 import { readerError } from '@opentill/chain/reader-error';
 import type { CandidateTransfer, Transfer, TransferPosition, TxHash } from '@opentill/chain/transfer';
 import { baseUnits } from '@opentill/domain/money';
 import { askTwoSources } from '@opentill/chain-sources/ask-two-sources';
-import { blockByHashRequest, receiptRequest, transactionRequest } from './block-requests.ts';
-import type { BlockTimes, UnconfirmedTimes } from './block-times.ts';
-import { checkTimes, readTimes, unconfirmedTimesOf } from './block-times.ts';
+import { blockByHashRequest, blockRequest, receiptRequest, transactionRequest } from './block-requests.ts';
+import type { PaidBlocks } from './block-times.ts';
+import { checkTimes, isInAnotherBlock, readPaidBlocks, unknownHeights } from './block-times.ts';
 import { isBloomOf } from './bloom.ts';
 import type { EvmClient } from './client.ts';
 import type { EvmReceipt } from './decode.ts';
 import { dataFeeOf } from './data-fee.ts';
-import { decodeHeader, decodeReceipt, decodeTransaction, transferOf } from './decode.ts';
+import { decodeHeader, decodeReceipt, decodeTransaction, plainHeader, transferOf } from './decode.ts';
 import { readBlockReceipts } from './transfers-by-receipts.ts';
 import { nativeTransferOf } from './native-transfers.ts';
 import type { Reading } from './reading.ts';
@@ -30,10 +31,13 @@ interface Witness extends Statement {
 }
 interface Statement {
   readonly evidences: Evidences;
-  readonly times: BlockTimes;
+  readonly blocks: PaidBlocks;
 }
 
-/** A source's receipt refutes a candidate only if the receipts of the whole block do so too, at each asked source. */
+/**
+ * A source's receipt refutes a candidate only if the receipts of the whole block do so too, at each asked source. With
+ * `refutesOtherBlocks`, a log of a block that is not in the source's chain is refuted as well: it was of another branch.
+ */
 export async function confirmTransfers(
   reading: Reading,
   sources: EvmSources,
@@ -41,13 +45,17 @@ export async function confirmTransfers(
   options: ConfirmOptions,
 ): Promise<ConfirmedTransfers> {
   if (candidates.length === 0) return { confirmed: [], refuted: [] };
-  const unconfirmed = unconfirmedTimesOf(reading, sources, candidates, options);
-  const witnesses = await askSources(reading, sources, { candidates, unconfirmed }, options);
-  checkTimes(reading, witnesses, unconfirmed);
+  const witnesses = await askSources(reading, sources, candidates, options);
+  checkTimes(reading, witnesses);
   const asked = witnesses.map(({ source }) => source);
+  const blocks: PaidBlocks = witnesses[0]?.blocks ?? new Map();
   const confirmed: Transfer[] = [];
   const refuted: CandidateTransfer[] = [];
   for (const candidate of candidates) {
+    if (isInAnotherBlock(blocks, candidate)) {
+      refuted.push(candidate);
+      continue;
+    }
     const transfer = agreedOn(reading, witnesses, candidate);
     const evidence = witnesses[0]?.evidences.get(candidate.txHash);
     if (transfer !== undefined) confirmed.push(transfer);
@@ -62,22 +70,31 @@ export async function confirmTransfers(
       if (!isOrdinary) refuted.push(candidate);
     }
   }
-  return { confirmed, refuted };
+  const paid = new Set(confirmed.map(({ blockHeight }) => blockHeight));
+  const headers = [...blocks.values()].filter(({ height }) => paid.has(height)).map(plainHeader);
+  return { confirmed, refuted, ...(headers.length === 0 ? {} : { headers }) };
 }
 
 async function askSources(
   reading: Reading,
   sources: EvmSources,
-  question: { readonly candidates: readonly CandidateTransfer[]; readonly unconfirmed: UnconfirmedTimes },
-  { byOneSource = false, ...options }: ConfirmOptions,
+  candidates: readonly CandidateTransfer[],
+  { byOneSource = false, refutesOtherBlocks = false, headers = [], ...options }: ConfirmOptions,
 ): Promise<readonly Witness[]> {
-  const { candidates, unconfirmed } = question;
+  const heights = unknownHeights(candidates, headers);
+  const last = byOneSource && refutesOtherBlocks ? headers.at(-1) : undefined;
   const ask = async (source: EvmSource, own: ReadOptions): Promise<Statement> => {
-    const [evidences, times] = await Promise.all([
+    const [evidences, blocks] = await Promise.all([
       readEvidences(reading, source, candidates, own),
-      readTimes(source, [...unconfirmed.keys()], own),
+      readPaidBlocks(source, heights, own),
     ]);
-    return { evidences, times };
+    const isElsewhere = candidates.some((candidate) => isInAnotherBlock(blocks, candidate));
+    // A lagging source has the blocks of the branch before.
+    const mayRefute = isElsewhere && last !== undefined && (await isInChain(source, last, own));
+    for (const candidate of candidates)
+      if (!mayRefute || !isInAnotherBlock(blocks, candidate))
+        checkInBlock(evidences.get(candidate.txHash)?.receipt, blocks, candidate);
+    return { evidences, blocks };
   };
   if (byOneSource) {
     return sources.run(
@@ -94,6 +111,15 @@ async function askSources(
     options,
   );
   return received.flatMap((one) => (one === undefined ? [] : [{ source: one.source, ...one.answer }]));
+}
+
+async function isInChain(
+  source: Pick<EvmClient, 'batch'>,
+  { height, hash }: BlockHeader,
+  options: ReadOptions,
+): Promise<boolean> {
+  const [raw] = await source.batch([blockRequest(height)], options);
+  return raw !== null && decodeHeader(raw).hash === hash;
 }
 
 function agreedOn(
@@ -118,7 +144,6 @@ function shown(candidate: CandidateTransfer): Readonly<Record<string, unknown>> 
   return { txHash: candidate.txHash, blockHash: candidate.blockHash, height: candidate.blockHeight };
 }
 
-/** Throws unless every transaction is in the block of its candidates, so that another source may be asked. */
 async function readEvidences(
   reading: Pick<Reading, 'hasStateSync' | 'dataFee'>,
   source: Pick<EvmClient, 'batch'>,
@@ -145,7 +170,6 @@ async function readEvidences(
       });
     });
   }
-  for (const candidate of candidates) checkInBlock(evidences.get(candidate.txHash)?.receipt, candidate);
   return evidences;
 }
 
@@ -173,9 +197,16 @@ function nativeIn(txHash: TxHash, raw: unknown): CandidateTransfer | undefined {
   return nativeTransferOf(transaction);
 }
 
-function checkInBlock(receipt: EvmReceipt | undefined, candidate: CandidateTransfer): void {
+/** Throws unless the transaction is in the candidate's block, so that another source may be asked. */
+function checkInBlock(
+  receipt: EvmReceipt | undefined,
+  blocks: PaidBlocks,
+  candidate: CandidateTransfer,
+): void {
   if (receipt === undefined)
     throw readerError('BLOCK_NOT_FOUND', 'the transaction is in no block', { ...shown(candidate) });
+  if (isInAnotherBlock(blocks, candidate))
+    throw readerError('INCONSISTENT_ANSWER', 'the block is not in the chain', { ...shown(candidate) });
   if (receipt.blockHash !== candidate.blockHash || receipt.blockHeight !== candidate.blockHeight) {
     throw readerError('INCONSISTENT_ANSWER', 'the transaction is in another block now', {
       ...shown(candidate),

@@ -143,7 +143,7 @@ export function sameHeader(a: EvmHeader, b: EvmHeader): boolean {
   );
 }
 
-export function plainHeader({ height, hash, parentHash, timeSeconds }: EvmHeader): BlockHeader {
+export function plainHeader({ height, hash, parentHash, timeSeconds }: BlockHeader): BlockHeader {
   return { height, hash, parentHash, timeSeconds };
 }
 

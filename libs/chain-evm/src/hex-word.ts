@@ -2,8 +2,6 @@
 
 const WORD_LENGTH = 66;
 export const ADDRESS_PADDING = `0x${'0'.repeat(24)}`;
-/** Nearly every amount is below 2^64. */
-const AMOUNT_PADDING = `0x${'0'.repeat(48)}`;
 /** `0x` and seven digits: more than any block number or index, and a safe integer. */
 const SHORT_QUANTITY_LENGTH_MAX = 9;
 /** A table by character code is three times as fast as a regular expression here. */
@@ -26,11 +24,6 @@ export function isAddressWord(value: unknown): value is string {
   return (
     typeof value === 'string' && value.startsWith(ADDRESS_PADDING) && isWord(value, ADDRESS_PADDING.length)
   );
-}
-
-export function isAmountWord(value: unknown): value is string {
-  const isUsual = typeof value === 'string' && value.startsWith(AMOUNT_PADDING);
-  return isWord(value, isUsual ? AMOUNT_PADDING.length : undefined);
 }
 
 export function isShortQuantity(value: unknown): value is string {

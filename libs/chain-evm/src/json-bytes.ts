@@ -22,7 +22,7 @@ export interface Field<N> {
 const [QUOTE, BACKSLASH, BLANK, DELETE] = [0x22, 0x5c, 0x20, 0x7f];
 const [OBJECT_BEGIN, OBJECT_END, LIST_END, COMMA] = [0x7b, 0x7d, 0x5d, 0x2c];
 const WORD_DIGITS = 64;
-const SHORT_QUANTITY_DIGITS_MAX = 7;
+const SHORT_QUANTITY_DIGITS_MAX = 8;
 const NOT_HEX = 0xff;
 const HEX_VALUE = new Uint8Array(0x100).fill(NOT_HEX);
 for (let value = 0; value < 16; value += 1) HEX_VALUE[value.toString(16).charCodeAt(0)] = value;
@@ -75,7 +75,7 @@ export function numberOfHex(bytes: Buffer, from: number, to: number): number {
   return value;
 }
 
-export function afterSimpleValue(bytes: Buffer, at: number): number {
+function afterSimpleValue(bytes: Buffer, at: number): number {
   if (at < 0 || bytes[at] !== QUOTE) {
     for (const value of PLAIN_VALUES) {
       const after = afterLiteral(bytes, at, value);

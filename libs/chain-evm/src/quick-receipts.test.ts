@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import fc from 'fast-check';
 import { hexQuantity } from './block-requests.ts';
 import { bloomBits } from './bloom.ts';
-import type { EvmHeader } from './decode.ts';
+import type { EvmHeader, EvmLog } from './decode.ts';
 import { decodeHeader, TRANSFER_TOPIC, transferOf } from './decode.ts';
 import { readBlockReceipts } from './transfers-by-receipts.ts';
 import { readQuickReceipts, type QuickReceipts } from './quick-receipts.ts';
@@ -89,8 +89,11 @@ async function bySlowPath(header: EvmHeader, raw: unknown): Promise<QuickReceipt
     () => undefined,
   );
   if (receipts === undefined) return undefined;
+  const isOfToken = ({ address, topics }: EvmLog): boolean =>
+    tokens.has(address) && topics[0] === TRANSFER_TOPIC;
   return {
     transfers: receipts.flatMap(({ logs }) => logs.flatMap((log) => transferOf(log, tokens) ?? [])),
+    logCount: receipts.flatMap(({ logs }) => logs.filter(isOfToken)).length,
     failed: new Set(receipts.flatMap(({ succeeded, txHash }) => (succeeded ? [] : [txHash]))),
   };
 }
@@ -109,7 +112,11 @@ describe('readQuickReceipts', () => {
     ]);
     expect(quick?.failed).toEqual(new Set([word(0x7001)]));
     expect(quick).toEqual(await bySlowPath(header, receiptsOf(PLANS)));
-    expect(readQuickReceipts(tokens, headerOf([]), [])).toEqual({ transfers: [], failed: new Set() });
+    expect(readQuickReceipts(tokens, headerOf([]), [])).toEqual({
+      transfers: [],
+      logCount: 0,
+      failed: new Set(),
+    });
   });
 
   it('rejects receipts of which any was omitted, added or moved', () => {

@@ -9,6 +9,8 @@ import { ADDRESS_PADDING, isAddressWord, isLowerHex, isShortQuantity, isWord } f
 
 export interface QuickReceipts {
   readonly transfers: readonly CandidateTransfer[];
+  /** Transfer events of the tokens, also those that are no transfers. */
+  readonly logCount: number;
   /** All other transactions of the block succeeded. */
   readonly failed: ReadonlySet<TxHash>;
 }
@@ -21,6 +23,7 @@ interface QuickBlock {
   readonly tokens: ReadonlySet<string>;
   readonly check: BloomCheck;
   readonly transfers: CandidateTransfer[];
+  logCount: number;
   nextLogIndex: number;
 }
 
@@ -42,7 +45,7 @@ export function readQuickReceipts(
   if (!Array.isArray(raw) || raw.length !== hashes.length) return undefined;
   const heightHex = hexQuantity(header.height);
   const check = checkBloom(header.logsBloom);
-  const block: QuickBlock = { header, heightHex, tokens, check, transfers: [], nextLogIndex: 0 };
+  const block: QuickBlock = { header, heightHex, tokens, check, transfers: [], logCount: 0, nextLogIndex: 0 };
   const failed = new Set<TxHash>();
   for (const [place, txHash] of hashes.entries()) {
     const receipt: unknown = raw[place];
@@ -52,7 +55,8 @@ export function readQuickReceipts(
     if (status === '0x0') failed.add(txHash);
   }
   const { isExplained, isExceeded } = check.fit();
-  return isExplained && !isExceeded ? { transfers: block.transfers, failed } : undefined;
+  const { transfers, logCount } = block;
+  return isExplained && !isExceeded ? { transfers, logCount, failed } : undefined;
 }
 
 function readQuickReceipt(block: QuickBlock, txHash: TxHash, receipt: Raw): '0x0' | '0x1' | undefined {
@@ -99,7 +103,9 @@ function takeTransfer(
   data: string,
 ): void {
   const [event, from, to] = topics;
-  if (event !== TRANSFER_TOPIC || topics.length !== TRANSFER_TOPICS || !isWord(data, data.length)) return;
+  if (event !== TRANSFER_TOPIC) return;
+  block.logCount += 1;
+  if (topics.length !== TRANSFER_TOPICS || !isWord(data, data.length)) return;
   if (!isAddressWord(from) || !isAddressWord(to)) return;
   const amount = BigInt(data);
   if (amount === 0n) return;

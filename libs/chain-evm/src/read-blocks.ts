@@ -1,87 +1,234 @@
+import type { BlockHash } from '@opentill/chain/block';
 import type { RangeRead, ReadOptions } from '@opentill/chain/chain-reader';
 import { isReaderError, readerError } from '@opentill/chain/reader-error';
-import { blockRequest, logsOfBlockRequest, logsRequest } from './block-requests.ts';
-import type { TransfersByBlock } from './block-transfers.ts';
+import { blockRequest, logsRequest } from './block-requests.ts';
+import type { TransfersByHeight } from './block-transfers.ts';
 import { bloomMayHold } from './bloom.ts';
-import type { EvmClient, RpcRequest } from './client.ts';
+import type { EvmClient, RawAnswer, RpcRequest } from './client.ts';
 import type { EvmHeader } from './decode.ts';
-import { decodeHeader, plainHeader, sameHeader } from './decode.ts';
-import { transfersByReceipts } from './transfers-by-receipts.ts';
+import { decodeHeader } from './decode.ts';
 import { nativeTransfersOf } from './native-transfers.ts';
-import { logsReadIn, type LogsRead } from './read-log-answer.ts';
+import { readLogAnswer } from './read-log-answer.ts';
 import type { BlockRange, ReceiptDecision, Reading } from './reading.ts';
 
-export function linkedHeaders(raw: readonly unknown[], from: number): readonly EvmHeader[] {
-  const headers = raw.map((block, place) => {
-    if (block === null)
-      throw readerError('BLOCK_NOT_FOUND', 'the node does not have the block', { height: from + place });
-    return decodeHeader(block);
-  });
-  headers.forEach((header, place) => {
-    const height = from + place;
-    if (header.height !== height) {
-      throw readerError('INCONSISTENT_ANSWER', 'the node answered another block', {
-        height,
-        answered: header.height,
-      });
-    }
-    const parent = headers[place - 1];
-    if (parent !== undefined && header.parentHash !== parent.hash) {
-      throw readerError('INCONSISTENT_ANSWER', 'the blocks are not linked', { height, hash: header.hash });
-    }
-  });
-  return headers;
+/**
+ * Providers that return no error for a longer answer return this many logs at most. An answer of so many may be cut
+ * off.
+ */
+const ANSWER_LOGS_MAX = 10_000;
+
+export interface WantedRange extends BlockRange {
+  readonly headersAt?: readonly number[] | undefined;
 }
 
-export function blockRequests({ native }: Pick<Reading, 'native'>, { from, to }: BlockRange): RpcRequest[] {
-  return Array.from({ length: to - from + 1 }, (_, place) => blockRequest(from + place, native));
+/** What one source returned for a range. */
+export interface Account {
+  readonly range: WantedRange;
+  /** Also has the block below the range if its logs were asked for. Undefined: one block has too many logs. */
+  readonly byHeight: TransfersByHeight | undefined;
+  /** Those that were read, ascending. With the native coin all of the range. */
+  readonly headers: ReadonlyMap<number, EvmHeader>;
+}
+
+export function blockRequests({ native }: Pick<Reading, 'native'>, range: BlockRange): RpcRequest[] {
+  return heightsOf(range).map((height) => blockRequest(height, native));
 }
 
 /**
- * The logs of blocks, then the last block again: if its hash changed, the logs may be of either branch. Where no bloom
- * can contradict an empty answer, logs are requested by block hash, so that a node without the block returns an error.
- * Only this uses `headers`.
+ * Logs of the range and of the block below it: the hash that a log names for that block shows, without another call,
+ * whether the range continues it. Then the blocks of `headersAt`, and the last one, so that a reorganisation while the
+ * logs were read is detected.
  */
-export function logRequests(
-  { bloom, tokens }: Reading,
-  { from, to }: BlockRange,
-  headers: readonly EvmHeader[] = [],
-): RpcRequest[] {
-  if (tokens.size === 0) return [blockRequest(to)]; // no address would mean every address
-  const logs =
-    bloom || headers.length === 0
-      ? [logsRequest(tokens, from, to)]
-      : headers.map((header) => logsOfBlockRequest(tokens, header.hash));
-  return [...logs, blockRequest(to)];
+export function rangeRequests({ tokens }: Pick<Reading, 'tokens'>, range: WantedRange): RpcRequest[] {
+  // No address would mean every address.
+  const logs = tokens.size === 0 ? [] : [logsRequest(tokens, logRange(range).from, range.to)];
+  return [...logs, ...lastHeights(range).map((height) => blockRequest(height))];
 }
 
-export interface Account {
-  readonly headers: readonly EvmHeader[];
-  /** Undefined when even one block has more logs than the provider returns in an answer. */
-  readonly byBlock: TransfersByBlock | undefined;
+/** Ascending, without repetition; the last one is the end of the range. */
+export function lastHeights({ from, to, headersAt = [] }: WantedRange): readonly number[] {
+  const within = headersAt.filter((height) => height >= from && height < to);
+  return [...new Set(within), to].toSorted((a, b) => a - b);
 }
 
-export function accountOf(headers: readonly EvmHeader[], logs: LogsRead | undefined): Account {
-  if (logs === undefined) return { headers, byBlock: undefined };
-  const last = headers.at(-1);
-  const [again] = linkedHeaders(logs.others.slice(-1), last?.height ?? 0);
-  if (again === undefined || last === undefined || !sameHeader(again, last)) {
-    throw readerError('INCONSISTENT_ANSWER', 'the last block changed while the range was read', {
-      height: again?.height,
+/** A single block names its parent, so its logs need no block below. */
+function logRange({ from, to }: BlockRange): BlockRange {
+  return { from: from === to ? from : Math.max(0, from - 1), to };
+}
+
+/**
+ * `blocks`: all blocks of the range with their transactions, for the native coin. RPC_RANGE_TOO_LARGE if the logs may
+ * be cut off; of a single block they are then left out.
+ */
+export function accountOf(
+  { tokens }: Pick<Reading, 'tokens'>,
+  range: WantedRange,
+  answers: { readonly blocks: RawAnswer | undefined; readonly logs: RawAnswer },
+): Account {
+  const read =
+    tokens.size === 0
+      ? { byHeight: new Map(), others: answers.logs.results() }
+      : readLogAnswer(tokens, logRange(range), answers.logs);
+  const isCutOff = sumOfLogs(read.byHeight) >= ANSWER_LOGS_MAX;
+  if (isCutOff && range.from < range.to)
+    throw readerError('RPC_RANGE_TOO_LARGE', 'the answer has as many logs as some providers return at most', {
+      ...range,
     });
-  }
-  return { headers, byBlock: logs.byBlock() };
+  const byHeight = isCutOff ? undefined : read.byHeight;
+  const blocks = headersIn(answers.blocks?.results() ?? [], range.from);
+  return withLast(checkedAccount({ range, byHeight, headers: blocks }), read.others);
 }
 
-/** Reason why a block may have more transfers than its source's logs, judged from that source only. */
-export function reasonForReceipts(
-  reading: Reading,
-  header: EvmHeader,
+function sumOfLogs(byHeight: TransfersByHeight): number {
+  return [...byHeight.values()].reduce((sum, { logCount }) => sum + logCount, 0);
+}
+
+/** Adds the last block, read after the others, and those of `headersAt`. Where it was read before, hashes must match. */
+export function withLast(account: Account, raw: readonly unknown[]): Account {
+  const { range, headers } = account;
+  const last = raw.length === 0 ? new Map<number, EvmHeader>() : headersOf(raw, lastHeights(range));
+  const [before, again] = [headers.get(range.to), last.get(range.to)];
+  if (before !== undefined && again !== undefined && before.hash !== again.hash)
+    throw readerError('INCONSISTENT_ANSWER', 'the last block changed while the range was read', { ...range });
+  return checkedAccount({ ...account, headers: new Map([...last, ...headers]) });
+}
+
+/** Heights ascend from `from` without gaps. BLOCK_NOT_FOUND when the node lacks one. */
+function headersIn(raw: readonly unknown[], from: number): ReadonlyMap<number, EvmHeader> {
+  return headersOf(
+    raw,
+    raw.map((_, place) => from + place),
+  );
+}
+
+/** All blocks of a range from `from` on. */
+export function linkedHeaders(raw: readonly unknown[], from: number): readonly EvmHeader[] {
+  const { headers } = checkedAccount({
+    range: { from, to: from + raw.length - 1 },
+    byHeight: undefined,
+    headers: headersIn(raw, from),
+  });
+  return [...headers.values()];
+}
+
+function headersOf(raw: readonly unknown[], heights: readonly number[]): ReadonlyMap<number, EvmHeader> {
+  return new Map(heights.map((height, place) => [height, headerIn(raw[place], height)]));
+}
+
+export function headerIn(raw: unknown, height: number): EvmHeader {
+  if (raw === null) throw readerError('BLOCK_NOT_FOUND', 'the node does not have the block', { height });
+  const header = decodeHeader(raw);
+  if (header.height === height) return header;
+  const context = { height, answered: header.height };
+  throw readerError('INCONSISTENT_ANSWER', 'the node answered another block', context);
+}
+
+export async function withHeaders(
   account: Account,
-): ReceiptDecision['reason'] | undefined {
-  if (account.byBlock === undefined) return 'TOO_MANY_LOGS';
-  const isEmpty = (account.byBlock.get(header.hash)?.logCount ?? 0) === 0;
-  return isEmpty && reading.bloom && mayHoldTransfers(reading, header) ? 'BLOOM_CONTRADICTS' : undefined;
+  source: Pick<EvmClient, 'batch'>,
+  heights: readonly number[],
+  options: ReadOptions,
+): Promise<Account> {
+  const wanted = heights.filter((height) => !account.headers.has(height));
+  if (wanted.length === 0) return account;
+  const raw = await source.batch(
+    wanted.map((height) => blockRequest(height)),
+    options,
+  );
+  return checkedAccount({ ...account, headers: new Map([...account.headers, ...headersOf(raw, wanted)]) });
+}
+
+/** Header of a block in the account's chain. Throws INCONSISTENT_ANSWER if its neighbours or logs contradict it. */
+export async function headerAt(
+  account: Account,
+  source: Pick<EvmClient, 'batch'>,
+  height: number,
+  options: ReadOptions,
+): Promise<EvmHeader> {
+  const { headers } = await withHeaders(account, source, [height], options);
+  const header = headers.get(height);
+  if (header === undefined) throw new RangeError(`the block was not read: ${height}`);
+  return header;
+}
+
+/** Throws INCONSISTENT_ANSWER where hashes, parents or times contradict each other. Equal times are normal. */
+function checkedAccount({ headers, ...account }: Account): Account {
+  const sorted = new Map([...headers].toSorted(([a], [b]) => a - b));
+  const hashes = new Map([...(account.byHeight ?? [])].map(([height, { hash }]) => [height, hash]));
+  const inconsistent = (why: string, { height, hash }: EvmHeader): never => {
+    throw readerError('INCONSISTENT_ANSWER', why, { height, hash });
+  };
+  let before = 0;
+  for (const [height, header] of sorted) {
+    if ((hashes.get(height) ?? header.hash) !== header.hash)
+      inconsistent('the chain changed while the range was read', header);
+    hashes.set(height, header.hash);
+    // The clock is no reference: a development chain may run far ahead of it.
+    if (header.timeSeconds < before) inconsistent('the time of a block is before its parent’s', header);
+    before = header.timeSeconds;
+  }
+  for (const [height, header] of sorted)
+    if ((hashes.get(height - 1) ?? header.parentHash) !== header.parentHash)
+      inconsistent('the blocks are not linked', header);
+  return { ...account, headers: sorted };
+}
+
+/**
+ * Hash of the block below the range, undefined below block 0. Reads a header where no log names it, or another than the
+ * expected one: that log may be of another branch than the range.
+ */
+export async function hashBelow(
+  { range: { from }, byHeight, headers }: Account,
+  source: Pick<EvmClient, 'batch'>,
+  options: ReadOptions,
+  expected?: BlockHash,
+): Promise<BlockHash | undefined> {
+  if (from === 0) return undefined;
+  const named = byHeight?.get(from - 1)?.hash ?? headers.get(from)?.parentHash;
+  if (named !== undefined && named === (expected ?? named)) return named;
+  const [raw] = await source.batch([blockRequest(from - 1)], options);
+  const { hash } = headerIn(raw, from - 1);
+  if (hash === (named ?? hash)) return hash;
+  throw readerError('INCONSISTENT_ANSWER', 'a log names another block than its header', { height: from - 1 });
+}
+
+export function lastHeader({ headers, range }: Account): EvmHeader {
+  const last = headers.get(range.to);
+  if (last === undefined) throw new RangeError(`the last block was not read: ${range.to}`);
+  return last;
+}
+
+/** Blocks of which no log is known. */
+export function emptyHeights({ range, byHeight }: Account): readonly number[] {
+  return heightsOf(range).filter((height) => !byHeight?.has(height));
+}
+
+export function heightsOf({ from, to }: BlockRange): readonly number[] {
+  return Array.from({ length: to - from + 1 }, (_, place) => from + place);
+}
+
+/** Blocks that may have more transfers than the logs, judged from the headers that were read. */
+export function doubtsIn(reading: Reading, account: Account): ReadonlyMap<number, ReceiptDecision['reason']> {
+  const { headers, byHeight } = account;
+  const reason =
+    byHeight === undefined ? 'TOO_MANY_LOGS' : reading.bloom ? 'BLOOM_CONTRADICTS' : 'EMPTY_WITHOUT_BLOOM';
+  return new Map(
+    emptyHeights(account).flatMap((height) => {
+      const header = headers.get(height);
+      return header !== undefined && mayHoldTransfers(reading, header) ? [[height, reason] as const] : [];
+    }),
+  );
+}
+
+/** Entries of the answer. Undefined if it was not read. */
+export function logsIn({ byHeight }: Account): number | undefined {
+  return byHeight && sumOfLogs(byHeight);
+}
+
+/** The next lower block of the range with logs. An answer that lacks logs above it may be cut off within it. */
+export function nextLowerWithLogs({ range, byHeight }: Account, height: number): number | undefined {
+  for (let lower = height - 1; lower >= range.from; lower -= 1) if (byHeight?.has(lower)) return lower;
+  return undefined;
 }
 
 /** False only where the block's own bloom, or its lack of transactions, excludes a configured token's Transfer. */
@@ -94,60 +241,22 @@ export function mayHoldTransfers(reading: Reading, header: EvmHeader): boolean {
   );
 }
 
-/** Reads from one source. RPC_RANGE_TOO_LARGE when the provider rejects more than one block as too many. */
-export async function readSeenBlocks(
-  reading: Reading,
-  source: Pick<EvmClient, 'batch'>,
-  range: BlockRange,
-  options: ReadOptions,
-): Promise<RangeRead> {
-  const account = await (reading.bloom ? readAtOnce : readByHash)(reading, source, range, options);
-  const transfers = [];
-  for (const header of account.headers) {
-    const reason = reasonForReceipts(reading, header, account);
-    if (reason !== undefined) {
-      reading.onDecidedByReceipts({ header, reason });
-      transfers.push(...(await transfersByReceipts(reading, source, header, options)));
-    } else transfers.push(...transfersOf(reading, header, account));
-  }
-  return { headers: account.headers.map(plainHeader), transfers };
+export function withoutLogs(range: WantedRange, blocks?: RawAnswer): Account {
+  return checkedAccount({
+    range,
+    byHeight: undefined,
+    headers: headersIn(blocks?.results() ?? [], range.from),
+  });
 }
 
-export function transfersOf(
-  reading: Reading,
-  header: EvmHeader,
-  { byBlock }: Account,
+export function transfersAt(
+  reading: Pick<Reading, 'native'>,
+  { byHeight, headers }: Account,
+  height: number,
 ): RangeRead['transfers'] {
-  const ofTokens = byBlock?.get(header.hash)?.transfers ?? [];
-  return reading.native ? [...ofTokens, ...nativeTransfersOf(header)] : ofTokens;
-}
-
-async function readAtOnce(
-  reading: Reading,
-  source: Pick<EvmClient, 'batch'>,
-  range: BlockRange,
-  options: ReadOptions,
-): Promise<Account> {
-  const blocks = blockRequests(reading, range);
-  const answers = await unlessTooLarge(range, () =>
-    source.batch([...blocks, ...logRequests(reading, range)], options),
-  );
-  const rawHeaders = answers?.slice(0, blocks.length) ?? (await source.batch(blocks, options));
-  const headers = linkedHeaders(rawHeaders, range.from);
-  return accountOf(headers, answers && logsReadIn(reading.tokens, headers, answers.slice(blocks.length)));
-}
-
-async function readByHash(
-  reading: Reading,
-  source: Pick<EvmClient, 'batch'>,
-  range: BlockRange,
-  options: ReadOptions,
-): Promise<Account> {
-  const headers = linkedHeaders(await source.batch(blockRequests(reading, range), options), range.from);
-  const answers = await unlessTooLarge(range, () =>
-    source.batch(logRequests(reading, range, headers), options),
-  );
-  return accountOf(headers, answers && logsReadIn(reading.tokens, headers, answers));
+  const ofTokens = byHeight?.get(height)?.transfers ?? [];
+  const header = reading.native ? headers.get(height) : undefined;
+  return header === undefined ? ofTokens : [...ofTokens, ...nativeTransfersOf(header)];
 }
 
 /** Undefined when a single block is too large: the caller then reads its receipts. */

@@ -1,24 +1,32 @@
 import type { ReadOptions } from '@opentill/chain/chain-reader';
-import { isReaderError, readerError } from '@opentill/chain/reader-error';
+import { isReaderError } from '@opentill/chain/reader-error';
 import { askAgain } from '@opentill/chain-sources/ask-again';
 import { noteRefusal, pairOf, noSecondSource } from '@opentill/chain-sources/ask-two-sources';
 import { blockRequest } from './block-requests.ts';
-import type { RpcRequest } from './client.ts';
-import type { OwnAccount, PeerAnswers, SourceDifference } from './compare-sources.ts';
+import type { PeerAccount, SourceAnswers } from './compare-sources.ts';
 import { compareSources } from './compare-sources.ts';
-import type { EvmHeader } from './decode.ts';
-import { sameHeader } from './decode.ts';
 import { isTooLarge, noteAccepted, noteTooLarge } from './read-in-calls.ts';
-import type { Account } from './read-blocks.ts';
-import { accountOf, blockRequests, linkedHeaders, logRequests, unlessTooLarge } from './read-blocks.ts';
-import { readLogAnswer } from './read-log-answer.ts';
+import type { Account, WantedRange } from './read-blocks.ts';
+import {
+  accountOf,
+  blockRequests,
+  heightsOf,
+  lastHeights,
+  logsIn,
+  rangeRequests,
+  unlessTooLarge,
+  withHeaders,
+  withLast,
+  withoutLogs,
+} from './read-blocks.ts';
 import type { BlockRange, Reading } from './reading.ts';
 import type { EvmSource, EvmSources } from './sources.ts';
 
 export interface ComparedAccount {
   readonly source: EvmSource;
+  /** A single source gives the headers of all blocks, without logs. */
   readonly account: Account;
-  readonly peer: { readonly source: EvmSource; readonly difference: SourceDifference } | undefined;
+  readonly peer: (PeerAccount & { readonly source: EvmSource }) | undefined;
 }
 
 /** Kept through all attempts at one range, so that each source is asked once. */
@@ -31,7 +39,7 @@ export type Failures = Map<EvmSource, unknown>;
 export async function readFromTwo(
   reading: Reading,
   sources: EvmSources,
-  range: BlockRange,
+  range: WantedRange,
   failures: Failures,
   options: ReadOptions,
 ): Promise<ComparedAccount> {
@@ -42,34 +50,32 @@ export async function readFromTwo(
     if (source === undefined) throw [...failures.values()][0];
     if (second === undefined && !sources.acceptsSingle(source)) throw noSecondSource(sources, failures);
     const again = <T>(work: () => Promise<T>): Promise<T> => askAgain(work, options);
-    const headers =
-      reading.bloom || second === undefined
-        ? undefined
-        : again(() => readHeaders(reading, source, range, options));
     const [own, peer] = await Promise.allSettled([
-      again(() =>
+      again(async () =>
         second === undefined
-          ? readHeadersOnly(reading, source, range, options)
-          : readOwnAccount(reading, source, range, headers, options),
+          ? { account: await readHeadersOnly(reading, source, range, options), answers: undefined }
+          : readOwn(reading, source, range, options),
       ),
-      second && again(() => askPeer(reading, second, range, headers, options)),
+      second && again(() => askForRange(reading, second, range, options)),
     ]);
     if (own.status === 'rejected') await failed(source, own.reason);
     if (second !== undefined && peer.status === 'rejected') await failed(second, peer.reason);
     if (own.status === 'rejected' || peer.status === 'rejected') continue;
-    noteAccepted(source, range);
+    noteAccepted(source, range, logsIn(own.value.account));
     sources.noteCompleteness(source, true);
-    const { account } = own.value;
-    if (second === undefined) {
+    const { account, answers } = own.value;
+    if (second === undefined || peer.value === undefined || answers === undefined) {
       if (sources.all().length > 1) reading.onSingleSource(source);
       return { source, account, peer: undefined };
     }
-    if (peer.value === undefined) continue;
+    const theirs = peer.value;
     try {
-      const difference = compareSources(reading, own.value, peer.value);
-      noteAccepted(second, range);
+      const compared = compareSources(reading, { account, answers }, theirs, () =>
+        decoded(reading, range, theirs),
+      );
+      noteAccepted(second, range, logsIn(compared.account));
       sources.noteCompleteness(second, true);
-      return { source, account, peer: { source: second, difference } };
+      return { source, account, peer: { source: second, ...compared } };
     } catch (error) {
       await failed(second, error);
     }
@@ -96,48 +102,52 @@ export async function noteFailed(
 async function readHeadersOnly(
   reading: Reading,
   source: EvmSource,
-  range: BlockRange,
+  range: WantedRange,
   options: ReadOptions,
-): Promise<OwnAccount> {
-  const headers = await readHeaders(reading, source, range, options);
-  return { account: { headers, byBlock: undefined }, blocks: undefined, logs: undefined };
+): Promise<Account> {
+  const blocks = reading.native ? await source.ask(blockRequests(reading, range), options) : undefined;
+  return withHeaders(withoutLogs(range, blocks), source, heightsOf(range), options);
 }
 
-async function readHeaders(
+async function readOwn(
   reading: Reading,
   source: EvmSource,
-  range: BlockRange,
+  range: WantedRange,
   options: ReadOptions,
-): Promise<readonly EvmHeader[]> {
-  const headers = linkedHeaders(await source.batch(blockRequests(reading, range), options), range.from);
-  return timely(headers);
+): Promise<{ readonly account: Account; readonly answers: SourceAnswers }> {
+  const answers = await askForRange(reading, source, range, options);
+  return { account: decoded(reading, range, answers), answers };
 }
 
-/** Equal seconds are normal. The clock is no reference: a development chain may run far ahead of it. */
-function timely(headers: readonly EvmHeader[]): readonly EvmHeader[] {
-  let before = 0;
-  for (const { height, timeSeconds } of headers) {
-    if (timeSeconds < before)
-      throw readerError('INCONSISTENT_ANSWER', 'the time of a block is before its parent’s', {
-        height,
-        timeSeconds,
-      });
-    before = timeSeconds;
-  }
-  return headers;
+function decoded(reading: Reading, range: WantedRange, answers: SourceAnswers & PlainLast): Account {
+  if (answers.logs !== undefined) return accountOf(reading, range, { ...answers, logs: answers.logs });
+  return withLast(withoutLogs(range, answers.blocks), answers.last);
 }
 
-/** The logs, the first block and, after the logs, the last block. The linked blocks' times lie between those two. */
-function witnessRequests(
+interface PlainLast {
+  /** The last block and those of `headersAt`, where the source returned no logs. */
+  readonly last: readonly unknown[];
+}
+
+async function askForRange(
   reading: Reading,
-  range: BlockRange,
-  headers: readonly EvmHeader[] = [],
-): readonly RpcRequest[] {
-  return [...firstRequest(range), ...logRequests(reading, range, headers)];
-}
-
-function firstRequest({ from, to }: BlockRange): readonly RpcRequest[] {
-  return from < to ? [blockRequest(from)] : [];
+  source: EvmSource,
+  range: WantedRange,
+  options: ReadOptions,
+): Promise<SourceAnswers & PlainLast> {
+  const [blocks, logs] = await Promise.all([
+    reading.native ? source.ask(blockRequests(reading, range), options) : undefined,
+    logsIfGiven(range, () => source.ask(rangeRequests(reading, range), options)),
+  ]);
+  const heights = logs === undefined ? lastHeights(range) : [];
+  const last =
+    heights.length === 0
+      ? []
+      : await source.batch(
+          heights.map((height) => blockRequest(height)),
+          options,
+        );
+  return { blocks, logs, last };
 }
 
 /** Undefined when the block has too many logs or the method is missing. Receipts hold the same data. */
@@ -148,47 +158,4 @@ async function logsIfGiven<T>(range: BlockRange, work: () => Promise<T>): Promis
     if (isReaderError(error, 'RPC_METHOD_MISSING')) return undefined;
     throw error;
   }
-}
-
-async function readOwnAccount(
-  reading: Reading,
-  source: EvmSource,
-  range: BlockRange,
-  headersFirst: Promise<readonly EvmHeader[]> | undefined,
-  options: ReadOptions,
-): Promise<OwnAccount> {
-  const known = await headersFirst;
-  const [blocks, logs] = await Promise.all([
-    known === undefined ? source.ask(blockRequests(reading, range), options) : undefined,
-    logsIfGiven(range, () => source.ask(witnessRequests(reading, range, known), options)),
-  ]);
-  const headers = known ?? timely(linkedHeaders(blocks?.results() ?? [], range.from));
-  const first = firstRequest(range).length;
-  const read = logs && readLogAnswer(reading.tokens, headers, logs, first);
-  const [again] = linkedHeaders(read?.others.slice(0, first) ?? [], range.from);
-  if (again !== undefined && headers[0] !== undefined && !sameHeader(again, headers[0]))
-    throw readerError('INCONSISTENT_ANSWER', 'the first block changed while the range was read', {
-      ...range,
-    });
-  return { account: accountOf(headers, read), blocks, logs };
-}
-
-async function askPeer(
-  reading: Reading,
-  source: EvmSource,
-  range: BlockRange,
-  headersFirst: Promise<readonly EvmHeader[]> | undefined,
-  options: ReadOptions,
-): Promise<PeerAnswers | undefined> {
-  const known = await headersFirst?.catch(() => []);
-  if (known?.length === 0) return undefined;
-  const [blocks, logs] = await Promise.all([
-    reading.native ? source.ask(blockRequests(reading, range), options) : undefined,
-    logsIfGiven(range, () => source.ask(witnessRequests(reading, range, known), options)),
-  ]);
-  return {
-    blocks,
-    logs: logs ?? (await source.ask([...firstRequest(range), blockRequest(range.to)], options)),
-    hasLogs: logs !== undefined,
-  };
 }

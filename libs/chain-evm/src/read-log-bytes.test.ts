@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { hexQuantity } from './block-requests.ts';
-import { transfersByBlock, type TransfersByBlock } from './block-transfers.ts';
-import { decodeHeader, TRANSFER_TOPIC } from './decode.ts';
+import { transfersByHeight, type TransfersByHeight } from './block-transfers.ts';
+import { TRANSFER_TOPIC } from './decode.ts';
 import { withoutLists } from './raw-answer.ts';
 import { readLogAnswer } from './read-log-answer.ts';
 import { readLogBytes } from './read-log-bytes.ts';
@@ -18,8 +18,7 @@ const rawHeader = (height: number): object => ({
   logsBloom: `0x${'00'.repeat(256)}`,
   transactions: [],
 });
-const HEIGHTS = [100, 101, 102];
-const headers = HEIGHTS.map((height) => decodeHeader(rawHeader(height)));
+const RANGE = { from: 100, to: 102 };
 
 const logAt = (height: number, logIndex: number, change: object = {}): object => ({
   address: TOKEN,
@@ -37,7 +36,7 @@ const logAt = (height: number, logIndex: number, change: object = {}): object =>
 const USUAL = [logAt(100, 0), logAt(100, 5), logAt(102, 0), logAt(102, 0x1a)];
 
 const answersWith = (...lists: readonly (readonly unknown[])[]): readonly unknown[] =>
-  [rawHeader(100), ...lists, rawHeader(102)].map((result, place) => ({
+  [...lists, rawHeader(102)].map((result, place) => ({
     jsonrpc: '2.0',
     id: place + 1,
     result,
@@ -45,11 +44,11 @@ const answersWith = (...lists: readonly (readonly unknown[])[]): readonly unknow
 const bodyOf = (...lists: readonly (readonly unknown[])[]): Buffer =>
   Buffer.from(JSON.stringify(answersWith(...lists)));
 
-function bySlowPath(body: Buffer): { readonly byBlock: TransfersByBlock; readonly rest: unknown } | Error {
+function bySlowPath(body: Buffer): { readonly byHeight: TransfersByHeight; readonly rest: unknown } | Error {
   try {
     const answers = JSON.parse(body.toString('utf8')) as { result: unknown }[];
-    const rest = answers.map((answer, place) => (place === 1 ? { ...answer, result: [] } : answer));
-    return { byBlock: transfersByBlock(tokens, headers, answers[1]!.result as unknown[]), rest };
+    const rest = answers.map((answer, place) => (place === 0 ? { ...answer, result: [] } : answer));
+    return { byHeight: transfersByHeight(tokens, RANGE, answers[0]!.result as unknown[]), rest };
   } catch (error) {
     return error as Error;
   }
@@ -58,9 +57,12 @@ function bySlowPath(body: Buffer): { readonly byBlock: TransfersByBlock; readonl
 describe('readLogBytes', () => {
   it('finds the transfers of each block', () => {
     const body = bodyOf(USUAL);
-    const quick = readLogBytes(tokens, headers, body)!;
-    expect(quick.byBlock).toEqual(transfersByBlock(tokens, headers, USUAL));
-    expect([...quick.byBlock.values()].map(({ logCount }) => logCount)).toEqual([2, 0, 2]);
+    const quick = readLogBytes(tokens, RANGE, body)!;
+    expect(quick.byHeight).toEqual(transfersByHeight(tokens, RANGE, USUAL));
+    expect([...quick.byHeight].map(([height, { transfers }]) => [height, transfers.length])).toEqual([
+      [100, 2],
+      [102, 2],
+    ]);
     expect(JSON.parse(withoutLists(body, quick.lists).toString())).toEqual(answersWith([]));
   });
 
@@ -68,23 +70,23 @@ describe('readLogBytes', () => {
     'decodes an amount of %s',
     (amount) => {
       const logs = [logAt(100, 0, { data: word(amount) })];
-      const { byBlock } = readLogBytes(tokens, headers, bodyOf(logs))!;
-      const amounts = byBlock.get(headers[0]!.hash)!.transfers.map(({ amountBaseUnits }) => amountBaseUnits);
+      const { byHeight } = readLogBytes(tokens, RANGE, bodyOf(logs))!;
+      const amounts = byHeight.get(100)!.transfers.map(({ amountBaseUnits }) => amountBaseUnits);
       expect(amounts).toEqual(amount === 0n ? [] : [amount]);
     },
   );
 
   it('reads several lists, some of them empty', () => {
     const body = bodyOf(USUAL.slice(0, 2), [], USUAL.slice(2));
-    const quick = readLogBytes(tokens, headers, body)!;
-    expect(quick.byBlock).toEqual(transfersByBlock(tokens, headers, USUAL));
+    const quick = readLogBytes(tokens, RANGE, body)!;
+    expect(quick.byHeight).toEqual(transfersByHeight(tokens, RANGE, USUAL));
     expect(JSON.parse(withoutLists(body, quick.lists).toString())).toEqual(answersWith([], [], []));
   });
 
   it('reads fields in any order, and skips additional ones', () => {
     const turned = USUAL.map((log) => ({ extra: 'x', ...Object.fromEntries(Object.entries(log).reverse()) }));
-    expect(readLogBytes(tokens, headers, bodyOf(turned))?.byBlock).toEqual(
-      transfersByBlock(tokens, headers, USUAL),
+    expect(readLogBytes(tokens, RANGE, bodyOf(turned))?.byHeight).toEqual(
+      transfersByHeight(tokens, RANGE, USUAL),
     );
   });
 
@@ -101,7 +103,9 @@ describe('readLogBytes', () => {
       'logs with a recipient that is not an address',
       [...USUAL, logAt(102, 99, { topics: [TRANSFER_TOPIC, word(1), word(2n ** 200n)] })],
     ],
-    ['logs with one of another block', [...USUAL, logAt(103, 0)]],
+    ['logs with one beyond the range', [...USUAL, logAt(103, 0)]],
+    ['logs with one before the range', [logAt(99, 0), ...USUAL]],
+    ['logs with one of another branch', [...USUAL, logAt(102, 99, { blockHash: hashOf(7) })]],
     ['logs with the height of another block', [...USUAL, logAt(102, 99, { blockNumber: '0x64' })]],
     ['logs with a removed one', [...USUAL, logAt(102, 99, { removed: true })]],
     ['logs, one of which lacks a field', [...USUAL, { ...logAt(102, 99), data: undefined }]],
@@ -110,7 +114,7 @@ describe('readLogBytes', () => {
     ['logs with a list in a field', USUAL.map((log) => ({ ...log, more: [] }))],
     ['logs, one of which is null', [...USUAL, null]],
   ])('leaves to the slow path %s', (_, logs) => {
-    expect(readLogBytes(tokens, headers, bodyOf(logs))).toBeUndefined();
+    expect(readLogBytes(tokens, RANGE, bodyOf(logs))).toBeUndefined();
   });
 
   // Whichever byte is lost, added or replaced: the result is that of the slow path, or there is none.
@@ -123,11 +127,11 @@ describe('readLogBytes', () => {
     ['an extra byte', (body, at) => ['0",{'[at % 4]!].map((byte) => spliced(body, at, 0, byte))],
   ])('never differs from the slow path for an answer with %s', (_, changes) => {
     const body = bodyOf([logAt(100, 0), logAt(102, 1)]);
-    const [begin, end] = [body.indexOf('"id":2'), body.indexOf('"id":3')];
+    const [begin, end] = [body.indexOf('"id":1'), body.indexOf('"id":2')];
     let read = 0;
     for (let at = begin; at < end; at += 1)
       for (const changed of changes(body, at)) {
-        const quick = readLogBytes(tokens, headers, changed);
+        const quick = readLogBytes(tokens, RANGE, changed);
         if (quick === undefined) continue;
         read += 1;
         const slow = bySlowPath(changed);
@@ -135,7 +139,7 @@ describe('readLogBytes', () => {
           // Then the rest is not valid JSON or no answer either, so the answer is rejected.
           expect(() => JSON.parse(withoutLists(changed, quick.lists).toString()) as unknown).toThrow();
         } else {
-          expect(quick.byBlock).toEqual(slow.byBlock);
+          expect(quick.byHeight).toEqual(slow.byHeight);
           expect(JSON.parse(withoutLists(changed, quick.lists).toString())).toEqual(slow.rest);
         }
       }
@@ -170,17 +174,17 @@ describe('readLogAnswer', () => {
     ['when it is empty', [], ['resultsWithout']],
   ])('reads an answer %s', (_, logs, expected) => {
     const calls: string[] = [];
-    const read = readLogAnswer(tokens, headers, answerOf(bodyOf(logs), calls), 1);
-    expect(read.byBlock()).toEqual(transfersByBlock(tokens, headers, logs));
-    expect(read.others).toEqual([rawHeader(100), rawHeader(102)]);
+    const read = readLogAnswer(tokens, RANGE, answerOf(bodyOf(logs), calls));
+    expect(read.byHeight).toEqual(transfersByHeight(tokens, RANGE, logs));
+    expect(read.others).toEqual([rawHeader(102)]);
     expect(calls).toEqual(expected);
   });
 
   it('does not accept a list of logs at another position', () => {
-    const [header, logs, last] = answersWith(USUAL);
-    const elsewhere = Buffer.from(JSON.stringify([logs, header, last]));
-    const read = readLogAnswer(tokens, headers, answerOf(elsewhere, []), 1);
-    expect(read.others).toEqual([USUAL, rawHeader(102)]);
-    expect(() => read.byBlock()).toThrow(expect.objectContaining({ code: 'INCONSISTENT_ANSWER' }));
+    const [logs, last] = answersWith(USUAL);
+    const elsewhere = Buffer.from(JSON.stringify([last, logs]));
+    expect(() => readLogAnswer(tokens, RANGE, answerOf(elsewhere, []))).toThrow(
+      expect.objectContaining({ code: 'INCONSISTENT_ANSWER' }),
+    );
   });
 });

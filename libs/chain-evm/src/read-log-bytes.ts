@@ -2,9 +2,7 @@ import type { Address } from '@opentill/chain/address-codec';
 import type { BlockHash } from '@opentill/chain/block';
 import type { CandidateTransfer, TokenContract, TxHash } from '@opentill/chain/transfer';
 import type { BaseUnits } from '@opentill/domain/money';
-import { hexQuantity } from './block-requests.ts';
-import type { BlockTransfers, TransfersByBlock } from './block-transfers.ts';
-import type { EvmHeader } from './decode.ts';
+import type { BlockTransfers, TransfersByHeight } from './block-transfers.ts';
 import { TRANSFER_TOPIC } from './decode.ts';
 import { ADDRESS_PADDING } from './hex-word.ts';
 import type { ByteRange, Field, FieldReader } from './json-bytes.ts';
@@ -14,7 +12,6 @@ import {
   afterHex,
   afterLiteral,
   afterShortQuantity,
-  afterSimpleValue,
   afterWord,
   ascii,
   fieldsLike,
@@ -23,9 +20,10 @@ import {
   readResultLists,
   textAt,
 } from './json-bytes.ts';
+import type { BlockRange } from './reading.ts';
 
 export interface LogBytes {
-  readonly byBlock: TransfersByBlock;
+  readonly byHeight: TransfersByHeight;
   readonly lists: readonly ByteRange[];
 }
 
@@ -39,10 +37,10 @@ const WORD_LENGTH = 66;
 const EXACT_DIGITS = 13;
 
 interface BlockSoFar {
-  readonly header: EvmHeader;
-  /** Hash and height include their quotes. */
-  readonly hash: Buffer;
-  readonly height: Buffer;
+  readonly height: number;
+  readonly hash: BlockHash;
+  /** Includes the quotes. */
+  readonly quotedHash: Buffer;
   readonly transfers: CandidateTransfer[];
   logCount: number;
   lastIndex: number;
@@ -51,10 +49,13 @@ interface BlockSoFar {
 interface LogReading {
   readonly bytes: Buffer;
   readonly contracts: readonly { readonly address: string; readonly quoted: Buffer }[];
-  readonly blocks: ReadonlyMap<string, BlockSoFar>;
+  readonly range: BlockRange;
+  readonly blocks: Map<number, BlockSoFar>;
   block: BlockSoFar | undefined;
+  isNewBlock: boolean;
   contract: string;
-  heightAt: number;
+  hashAt: number;
+  height: number;
   txHashAt: number;
   fromAt: number;
   toAt: number;
@@ -64,38 +65,35 @@ interface LogReading {
 
 /**
  * Fast path for the usual answer: logs in order, without duplicates or blanks, in lower case, all fields in the order
- * of the first log, every log a well-formed transfer of the tokens in one of the blocks. Returns undefined for any
- * other answer. Never finds what the slow path (`transfersByBlock`) would not find in the same bytes. It runs for every
+ * of the first log, every log a well-formed transfer of the tokens in the range. Returns undefined for any other
+ * answer. Never finds what the slow path (`transfersByHeight`) would not find in the same bytes. It runs for every
  * transfer on the chain; JSON.parse and a walk over its objects take twice as long.
  */
 export function readLogBytes(
   tokens: ReadonlySet<string>,
-  headers: readonly EvmHeader[],
+  range: BlockRange,
   bytes: Buffer,
 ): LogBytes | undefined {
-  const reading = beginReading(tokens, headers, bytes);
+  const reading = beginReading(tokens, range, bytes);
   const lists = readResultLists(bytes, (from) => afterLogs(reading, from));
   if (lists === undefined || lists.length === 0) return undefined;
-  const byBlock = new Map<BlockHash, BlockTransfers>();
-  for (const { header, transfers, logCount } of reading.blocks.values())
-    byBlock.set(header.hash, { transfers, logCount });
-  return { byBlock, lists };
+  const byHeight = new Map<number, BlockTransfers>();
+  for (const [height, { hash, logCount, transfers }] of reading.blocks)
+    byHeight.set(height, { hash, logCount, transfers });
+  return { byHeight, lists };
 }
 
-function beginReading(tokens: ReadonlySet<string>, headers: readonly EvmHeader[], bytes: Buffer): LogReading {
-  const blocks = new Map<string, BlockSoFar>();
-  for (const header of headers) {
-    const hash = ascii(`"${header.hash}"`);
-    const height = ascii(`"${hexQuantity(header.height)}"`);
-    blocks.set(header.hash, { header, hash, height, transfers: [], logCount: 0, lastIndex: -1 });
-  }
+function beginReading(tokens: ReadonlySet<string>, range: BlockRange, bytes: Buffer): LogReading {
   return {
     bytes,
     contracts: [...tokens].map((address) => ({ address, quoted: ascii(`"${address}"`) })),
-    blocks,
+    range,
+    blocks: new Map(),
     block: undefined,
+    isNewBlock: true,
     contract: '',
-    heightAt: 0,
+    hashAt: 0,
+    height: 0,
     txHashAt: 0,
     fromAt: 0,
     toAt: 0,
@@ -141,15 +139,15 @@ const FIELDS: Readonly<Record<string, FieldReader<LogReading>>> = {
   },
   blockHash(log, at) {
     const { bytes, block } = log;
-    const after = block === undefined ? NOWHERE : afterLiteral(bytes, at, block.hash);
-    if (after !== NOWHERE) return after;
-    log.block = log.blocks.get(textAt(bytes, at + 1, WORD_LENGTH));
-    return log.block === undefined ? NOWHERE : afterLiteral(bytes, at, log.block.hash);
+    const after = block === undefined ? NOWHERE : afterLiteral(bytes, at, block.quotedHash);
+    log.isNewBlock = after === NOWHERE;
+    log.hashAt = at;
+    return log.isNewBlock ? afterWord(bytes, at) : after;
   },
-  /** Compared later, when the block is known. */
   blockNumber(log, at) {
-    log.heightAt = at;
-    return afterSimpleValue(log.bytes, at);
+    const after = afterShortQuantity(log.bytes, at);
+    log.height = numberOfHex(log.bytes, at + 3, after - 1);
+    return after;
   },
   logIndex(log, at) {
     const after = afterShortQuantity(log.bytes, at);
@@ -160,9 +158,20 @@ const FIELDS: Readonly<Record<string, FieldReader<LogReading>>> = {
 };
 const MAY_LACK: ReadonlySet<string> = new Set(['removed']);
 
+function blockOf(log: LogReading): BlockSoFar | undefined {
+  const { bytes, block, height, hashAt, range } = log;
+  if (!log.isNewBlock) return block?.height === height ? block : undefined;
+  if (height < range.from || height > range.to || height <= (block?.height ?? -1)) return undefined;
+  const hash = textAt(bytes, hashAt + 1, WORD_LENGTH) as BlockHash;
+  log.block = { height, hash, quotedHash: ascii(`"${hash}"`), transfers: [], logCount: 0, lastIndex: -1 };
+  log.blocks.set(height, log.block);
+  return log.block;
+}
+
 function takeTransfer(log: LogReading): boolean {
-  const { bytes, block, txHashAt, fromAt, toAt } = log;
-  if (block === undefined || afterLiteral(bytes, log.heightAt, block.height) === NOWHERE) return false;
+  const { bytes, txHashAt, fromAt, toAt } = log;
+  const block = blockOf(log);
+  if (block === undefined) return false;
   if (log.index <= block.lastIndex) return false;
   block.lastIndex = log.index;
   block.logCount += 1;
@@ -170,8 +179,8 @@ function takeTransfer(log: LogReading): boolean {
   if (amount === 0n) return true;
   block.transfers.push({
     txHash: textAt(bytes, txHashAt, WORD_LENGTH) as TxHash,
-    blockHash: block.header.hash,
-    blockHeight: block.header.height,
+    blockHash: block.hash,
+    blockHeight: block.height,
     indexInBlock: log.index,
     contract: log.contract as TokenContract,
     from: `0x${textAt(bytes, fromAt, ADDRESS_DIGITS)}` as Address,

@@ -7,6 +7,9 @@ import { blockRequest } from './block-requests.ts';
 import { decodeHeader, plainHeader } from './decode.ts';
 import type { EvmSource, EvmSources } from './sources.ts';
 
+/** A source whose head is older is asked for it, to detect one that lags. */
+const HEAD_KNOWN_MS = 5 * 60_000;
+
 export function readHead(sources: EvmSources, options: ReadOptions): Promise<BlockHeader> {
   return sources.run(
     async (source, runOptions) => {
@@ -30,9 +33,10 @@ export async function readFinalized(
   tag: FinalityTag,
   options: ReadOptions,
 ): Promise<Finalized<EvmSource>> {
-  const requests = [blockRequest(tag), blockRequest('latest')];
+  const isHeadKnown = sources.headShownMsAgo(source) <= HEAD_KNOWN_MS;
+  const requests = [blockRequest(tag), ...(isHeadKnown ? [] : [blockRequest('latest')])];
   const [finalized, latest] = await source.batch(requests, options);
-  notedHead(sources, source, latest);
+  if (!isHeadKnown) notedHead(sources, source, latest);
   if (finalized === null)
     throw readerError('FINALITY_UNAVAILABLE', `the node has no ${tag} block`, { endpoint: source.label });
   return { ...plainHeader(decodeHeader(finalized)), source };

@@ -1,18 +1,41 @@
 import type { ExpectedTransfer, RangeRead, ReadOptions } from '@opentill/chain/chain-reader';
-import { readerError } from '@opentill/chain/reader-error';
+import { isReaderError, readerError } from '@opentill/chain/reader-error';
 import type { CandidateTransfer } from '@opentill/chain/transfer';
 import { askAgain } from '@opentill/chain-sources/ask-again';
 import { sameTransfers } from './block-transfers.ts';
+import { decideByReceipts } from './decide-by-receipts.ts';
 import type { EvmHeader } from './decode.ts';
 import { plainHeader } from './decode.ts';
 import type { Failures, ComparedAccount } from './read-from-two.ts';
 import { readFromTwo, noteFailed } from './read-from-two.ts';
+import type { ReceiptTransfers } from './transfers-by-receipts.ts';
 import { transfersByReceipts, transfersOfBlocksByReceipts } from './transfers-by-receipts.ts';
-import { mayHoldTransfers, reasonForReceipts, transfersOf } from './read-blocks.ts';
+import { compareHeaders } from './compare-sources.ts';
+import type { Account, WantedRange } from './read-blocks.ts';
+import {
+  doubtsIn,
+  emptyHeights,
+  hashBelow,
+  headerAt,
+  heightsOf,
+  lastHeights,
+  mayHoldTransfers,
+  transfersAt,
+  withHeaders,
+} from './read-blocks.ts';
 import type { BlockRange, ReceiptDecision, Reading, SourceComparison } from './reading.ts';
 import type { EvmSource, EvmSources } from './sources.ts';
 
-type ByReceipts = ReadonlyMap<EvmHeader, readonly CandidateTransfer[]>;
+/** With more doubtful blocks, a part of the range is asked for first: most faults of logs are temporary. */
+const DOUBTS_MAX = 8;
+const CONTRADICTIONS_MAX = 3;
+
+type ByReceipts = ReadonlyMap<number, readonly CandidateTransfer[]>;
+
+interface Decided {
+  readonly account: Account;
+  readonly byReceipts: ByReceipts;
+}
 
 interface FailedSource {
   readonly source: EvmSource;
@@ -23,35 +46,64 @@ interface FailedSource {
  * Where two sources differ or look incomplete, the receipts of both decide and must agree. A single source, where
  * accepted, decides by its receipts.
  *
+ * Two sources agree on the last block, and on each log with the hash of its block. A block without logs counts as
+ * empty only if its header permits that, and both return the same header.
+ *
  * Limits: a log that both sources omit from a block of which they return others is missed, unless the seen pass
  * recorded it. Two sources with the same wrong answer are accepted.
  */
 export async function readVerifiedBlocks(
   reading: Reading,
   sources: EvmSources,
-  range: BlockRange,
+  range: WantedRange,
   expected: readonly ExpectedTransfer[],
   options: ReadOptions,
 ): Promise<RangeRead> {
   const failures: Failures = new Map();
+  let contradictions = 0;
   for (;;) {
     const compared = await readFromTwo(reading, sources, range, failures, options);
-    const { account, peer } = compared;
-    const byReceipts =
-      peer === undefined
-        ? await readUnconfirmed(reading, compared, options)
-        : await decideByReceipts(reading, compared, peer, expected, options);
-    if ('error' in byReceipts) {
-      await noteFailed(sources, range, failures, byReceipts.source, byReceipts.error, options);
+    const read = await conclude(reading, compared, expected, options);
+    if (!('error' in read)) return read;
+    // Headers that contradict the logs: a reorganisation in between, or logs of another branch.
+    if (isReaderError(read.error, 'INCONSISTENT_ANSWER') && (contradictions += 1) < CONTRADICTIONS_MAX)
       continue;
-    }
-    return {
-      headers: account.headers.map(plainHeader),
-      transfers: account.headers.flatMap(
-        (header) => byReceipts.get(header) ?? transfersOf(reading, header, account),
-      ),
-    };
+    await noteFailed(sources, range, failures, read.source, read.error, options);
   }
+}
+
+async function conclude(
+  reading: Reading,
+  compared: ComparedAccount,
+  expected: readonly ExpectedTransfer[],
+  options: ReadOptions,
+): Promise<RangeRead | FailedSource> {
+  const { source, peer } = compared;
+  const [decided, belowPeer] = await Promise.all([
+    peer === undefined
+      ? readUnconfirmed(reading, compared, options)
+      : decide(reading, compared, peer, expected, options),
+    peer && attempt(peer.source, () => hashBelow(peer.account, peer.source, options)),
+  ]);
+  if ('error' in decided) return decided;
+  if (belowPeer !== undefined && 'error' in belowPeer) return belowPeer;
+  const { account, byReceipts } = decided;
+  const own = await attempt(source, () => hashBelow(account, source, options));
+  if ('error' in own) return own;
+  const below = own.value;
+  // One source must not hide that the chain below the range was replaced.
+  if (peer !== undefined && belowPeer?.value !== below)
+    reportComparison(reading, [source, peer.source], 'FORKED', account.range.from - 1);
+  const transfers: CandidateTransfer[] = [];
+  for (const height of heightsOf(account.range))
+    for (const one of byReceipts.get(height) ?? transfersAt(reading, account, height)) transfers.push(one);
+  // Two sources agree on each of them.
+  const heights = reading.native ? heightsOf(account.range) : lastHeights(account.range);
+  return {
+    headers: heights.flatMap((height) => account.headers.get(height) ?? []).map(plainHeader),
+    ...(below === undefined ? {} : { below }),
+    transfers,
+  };
 }
 
 /** Blocks that the bloom does not exclude are read by their receipts. */
@@ -59,40 +111,106 @@ async function readUnconfirmed(
   reading: Reading,
   { source, account }: ComparedAccount,
   options: ReadOptions,
-): Promise<ByReceipts> {
-  const headers = account.headers.filter((header) => mayHoldTransfers(reading, header));
-  const transfers = await transfersOfBlocksByReceipts(reading, source, headers, options);
-  return new Map(headers.map((header, place) => [header, transfers[place] ?? []]));
+): Promise<Decided> {
+  const headers = [...account.headers.values()].filter((header) => mayHoldTransfers(reading, header));
+  const read = await transfersOfBlocksByReceipts(reading, source, headers, options);
+  return {
+    account,
+    byReceipts: new Map(headers.map(({ height }, place) => [height, read[place]?.transfers ?? []])),
+  };
 }
 
-async function decideByReceipts(
+async function decide(
   reading: Reading,
-  { source, account }: ComparedAccount,
-  { source: second, difference }: NonNullable<ComparedAccount['peer']>,
+  { source, account: logged }: ComparedAccount,
+  { source: second, account: logsOfPeer, difference }: NonNullable<ComparedAccount['peer']>,
   expected: readonly ExpectedTransfer[],
   options: ReadOptions,
-): Promise<ByReceipts | FailedSource> {
+): Promise<Decided | FailedSource> {
   const pair = [source, second] as const;
-  const { outcome, height, differing } = difference;
-  reportComparison(reading, pair, outcome, height);
-  const byReceipts = new Map<EvmHeader, readonly CandidateTransfer[]>();
-  for (const header of account.headers) {
-    const here = expected.filter(({ blockHash }) => blockHash === header.hash);
-    const lacks = (): boolean => here.length > 0 && !includesAll(transfersOf(reading, header, account), here);
-    const isEmpty = (): boolean => (account.byBlock?.get(header.hash)?.logCount ?? 0) === 0;
-    const reason: ReceiptDecision['reason'] | undefined =
-      reasonForReceipts(reading, header, account) ??
-      (differing.has(header.hash) ? 'SOURCES_DIFFER' : undefined) ??
-      (lacks() ? 'EXPECTED_MISSING' : undefined) ??
-      // A false empty answer is the most frequent error, and this header cannot contradict it.
-      (!reading.bloom && isEmpty() && mayHoldTransfers(reading, header) ? 'EMPTY_WITHOUT_BLOOM' : undefined);
-    if (reason === undefined) continue;
+  reportComparison(reading, pair, difference.outcome, difference.height);
+  const doubts = new Map<number, ReceiptDecision['reason']>();
+  const doubt = (height: number, reason: ReceiptDecision['reason']): unknown =>
+    doubts.has(height) || doubts.set(height, reason);
+  if (logged.byHeight !== undefined)
+    for (const height of difference.differing) doubt(height, 'SOURCES_DIFFER');
+  for (const height of heightsLacking(reading, logged, expected)) doubt(height, 'EXPECTED_MISSING');
+  requireFew(logged.range, doubts);
+  const unknown = reading.tokens.size === 0 ? [] : emptyHeights(logged);
+  const logs = [logged, logsOfPeer] as const;
+  const same = await readSameHeaders(reading, pair, logs, [...unknown, ...doubts.keys()], options);
+  if ('error' in same) return same;
+  const [account] = same.accounts;
+  for (const [height, reason] of doubtsIn(reading, account)) doubt(height, reason);
+  requireFew(logged.range, doubts);
+  const byReceipts = await decideByReceipts<FailedSource>(account, doubts, async (height, reason) => {
+    const read = await readSameHeaders(reading, pair, same.accounts, [height], options);
+    if ('error' in read) return read;
+    const header = await headerAt(read.accounts[0], source, height, options);
     reading.onDecidedByReceipts({ header, reason });
-    const judged = await transfersByBoth(reading, pair, header, options);
-    if ('error' in judged) return judged;
-    byReceipts.set(header, judged);
+    return transfersByBoth(reading, pair, header, options);
+  });
+  return 'error' in byReceipts ? byReceipts : { account, byReceipts };
+}
+
+/**
+ * Reads headers from both and compares them. Otherwise one source with an emptied bloom could hide what the other one
+ * omits by mistake, and one with a sibling of the block could replace its payments.
+ */
+async function readSameHeaders(
+  reading: Reading,
+  pair: readonly [EvmSource, EvmSource],
+  [ours, theirs]: readonly [Account, Account],
+  heights: readonly number[],
+  options: ReadOptions,
+): Promise<{ readonly accounts: readonly [Account, Account] } | FailedSource> {
+  const [own, peer] = await Promise.all([
+    attempt(pair[0], () => withHeaders(ours, pair[0], heights, options)),
+    attempt(pair[1], () => withHeaders(theirs, pair[1], heights, options)),
+  ]);
+  if ('error' in own) return own;
+  if ('error' in peer) return peer;
+  const contradiction = compareHeaders(own.value, peer.value);
+  if (contradiction !== undefined)
+    reportComparison(reading, pair, contradiction.outcome, contradiction.height);
+  return { accounts: [own.value, peer.value] };
+}
+
+async function attempt<T>(
+  source: EvmSource,
+  work: () => Promise<T>,
+): Promise<{ readonly value: T } | FailedSource> {
+  try {
+    return { value: await work() };
+  } catch (error) {
+    return { source, error };
   }
-  return byReceipts;
+}
+
+/** RPC_RANGE_TOO_LARGE makes the caller read the range in parts. */
+function requireFew({ from, to }: BlockRange, doubts: ReadonlyMap<number, unknown>): void {
+  if (from === to || doubts.size <= DOUBTS_MAX) return;
+  throw readerError('RPC_RANGE_TOO_LARGE', 'the logs of many blocks are in doubt', {
+    from,
+    to,
+    doubts: doubts.size,
+  });
+}
+
+/** Heights of expected transfers that the logs lack, unless the logs name another block there. */
+function heightsLacking(
+  reading: Reading,
+  account: Account,
+  expected: readonly ExpectedTransfer[],
+): readonly number[] {
+  const hashAt = (height: number): string | undefined =>
+    account.byHeight?.get(height)?.hash ?? account.headers.get(height)?.hash;
+  const byHeight = Map.groupBy(expected, ({ blockHeight }) => blockHeight);
+  return [...byHeight].flatMap(([height, all]) => {
+    const hash = hashAt(height);
+    const here = all.filter(({ blockHash }) => (hash ?? blockHash) === blockHash);
+    return includesAll(transfersAt(reading, account, height), here) ? [] : [height];
+  });
 }
 
 function reportComparison(
@@ -115,7 +233,7 @@ async function transfersByBoth(
   pair: readonly [EvmSource, EvmSource],
   header: EvmHeader,
   options: ReadOptions,
-): Promise<readonly CandidateTransfer[] | FailedSource> {
+): Promise<ReceiptTransfers | FailedSource> {
   const [source, second] = pair;
   const [first, other] = await Promise.allSettled([
     askAgain(() => transfersByReceipts(reading, source, header, options), options),
@@ -123,7 +241,7 @@ async function transfersByBoth(
   ]);
   if (first.status === 'rejected') return { source, error: first.reason };
   if (other.status === 'rejected') return { source: second, error: other.reason };
-  if (!sameTransfers(first.value, other.value))
+  if (!sameTransfers(first.value.transfers, other.value.transfers))
     reportComparison(reading, pair, 'CONTENTS_DIFFER', header.height);
   return first.value;
 }

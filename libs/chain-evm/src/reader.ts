@@ -1,23 +1,20 @@
 import type { Address } from '@opentill/chain/address-codec';
 import type { BlockHash } from '@opentill/chain/block';
-import type { ChainReader, RangeRead, ReadOptions } from '@opentill/chain/chain-reader';
-import { readerError } from '@opentill/chain/reader-error';
+import type { ChainReader, ReadOptions } from '@opentill/chain/chain-reader';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { evmAddressCodec } from './address.ts';
-import { pairOf } from '@opentill/chain-sources/ask-two-sources';
 import { blockRequest } from './block-requests.ts';
 import { bloomBits } from './bloom.ts';
 import type { SourceDefect } from './check-network.ts';
 import { checkNetwork } from './check-network.ts';
 import type { RpcExchange } from './client.ts';
 import { confirmTransfers } from './confirm-transfers.ts';
-import { plainHeader, TRANSFER_TOPIC } from './decode.ts';
-import { blockRequests, linkedHeaders, readSeenBlocks } from './read-blocks.ts';
-import { noteAccepted, noteTooLarge, readInCalls } from './read-in-calls.ts';
+import { TRANSFER_TOPIC } from './decode.ts';
+import { createRangeReads } from './range-reads.ts';
+import { headerIn } from './read-blocks.ts';
 import { readFates } from './read-fates.ts';
 import { hasBlock, readFinalized, readHead } from './read-tags.ts';
-import { readVerifiedBlocks } from './read-verified.ts';
-import type { BlockRange, ReceiptDecision, Reading, SourceComparison } from './reading.ts';
+import type { ReceiptDecision, Reading, SourceComparison } from './reading.ts';
 import type { EvmSource, EvmSources, SourceChange } from './sources.ts';
 import { sourcesOfNetwork } from './sources-of-network.ts';
 import { subscribeHeads } from './subscribe-heads.ts';
@@ -81,7 +78,7 @@ export function createEvmReader(network: EvmNetwork, deps: EvmReaderDeps = {}): 
     contract === null ? [] : [{ contract: canonicalContract(contract), decimals }],
   );
   const reading = readingOf(network, new Set(tokens.map(({ contract }) => contract)), sources, deps);
-  const readFinalizedHeight = createFinalityReader<EvmSource>({
+  const readFinalizedBlock = createFinalityReader<EvmSource>({
     sources,
     readFinalized: (source, options) =>
       readFinalized(sources, source, network.finality?.tag ?? 'finalized', options),
@@ -95,22 +92,20 @@ export function createEvmReader(network: EvmNetwork, deps: EvmReaderDeps = {}): 
     onSingleSource: reading.onSingleSource,
   });
 
+  const ranges = createRangeReads(reading, sources);
+
   return {
     chain,
+    get blocksPerCall() {
+      return ranges.blocksPerCall();
+    },
     checkNetwork: (options = {}) =>
       checkNetwork(sources, { tokens, onFinding: deps.onFinding ?? ignore }, options),
     head: (options = {}) => readHead(sources, options),
-    finalizedHeight: (options = {}) => readFinalizedHeight(options),
-    headers: async (from, to, options = {}) =>
-      (await readFromOne(sources, { from, to }, readHeaders, options)).headers,
-    readSeen: (from, to, options = {}) =>
-      readFromOne(sources, { from, to }, (...read) => readSeenBlocks(reading, ...read), options),
-    readVerified: (from, to, expected, options = {}) =>
-      readInCalls(
-        { from, to },
-        () => Math.min(...pairOf(sources.quorumSources()).map(({ blockRange }) => blockRange.blocks())),
-        (range) => readVerifiedBlocks(reading, sources, range, expected, options),
-      ),
+    finalized: (options = {}) => readFinalizedBlock(options),
+    headers: ranges.headers,
+    readSeen: ranges.readSeen,
+    readVerified: ranges.readVerified,
     confirmTransfers: (candidates, options = {}) => confirmTransfers(reading, sources, candidates, options),
     readFates: (own, options = {}) => readFates(reading, sources, own, options),
     confirmBlock: (block, options = {}) =>
@@ -166,41 +161,7 @@ function readingOf(
   };
 }
 
-function readFromOne(
-  sources: EvmSources,
-  range: BlockRange,
-  read: (source: EvmSource, range: BlockRange, options: ReadOptions) => Promise<RangeRead>,
-  options: ReadOptions,
-): Promise<RangeRead> {
-  return readInCalls(
-    range,
-    () => sources.usable()[0]?.blockRange.blocks() ?? 1,
-    (call) =>
-      sources.run(
-        async (source, runOptions) => {
-          try {
-            const answer = await read(source, call, runOptions);
-            noteAccepted(source, call);
-            return answer;
-          } catch (error) {
-            noteTooLarge(source, call, error);
-            throw error;
-          }
-        },
-        { ...options, hedge: true },
-      ),
-  );
-}
-
-async function readHeaders(source: EvmSource, range: BlockRange, options: ReadOptions): Promise<RangeRead> {
-  const answers = await source.batch(blockRequests({ native: false }, range), options);
-  return { headers: linkedHeaders(answers, range.from).map(plainHeader), transfers: [] };
-}
-
 async function readHash(source: EvmSource, height: number, options: ReadOptions): Promise<BlockHash> {
   const [raw] = await source.batch([blockRequest(height)], options);
-  const [header] = linkedHeaders([raw], height);
-  if (header === undefined)
-    throw readerError('BLOCK_NOT_FOUND', 'the node does not have the block', { height });
-  return header.hash;
+  return headerIn(raw, height).hash;
 }

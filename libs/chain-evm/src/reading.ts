@@ -39,6 +39,8 @@ export interface ReceiptDecision {
     | 'TOO_MANY_LOGS'
     /** No log of the configured tokens, and no bloom to confirm that. */
     | 'EMPTY_WITHOUT_BLOOM'
+    /** A block above it lacked its logs, so the answer may have been cut off within this block. */
+    | 'CUT_OFF'
     | 'SOURCES_DIFFER'
     | 'RECEIPT_CONTRADICTS';
 }

@@ -1,11 +1,11 @@
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { isReaderError, readerError } from '@opentill/chain/reader-error';
-import type { CandidateTransfer } from '@opentill/chain/transfer';
+import type { CandidateTransfer, TxHash } from '@opentill/chain/transfer';
 import { blockReceiptsRequest, receiptRequest } from './block-requests.ts';
 import { fitBloom, isBloomOf } from './bloom.ts';
 import type { EvmClient } from './client.ts';
 import type { EvmHeader, EvmLog, EvmReceipt } from './decode.ts';
-import { decodeReceipt, transactionHashes, transferOf } from './decode.ts';
+import { decodeReceipt, TRANSFER_TOPIC, transactionHashes, transferOf } from './decode.ts';
 import { nativeTransfersOf } from './native-transfers.ts';
 import { readQuickReceipts } from './quick-receipts.ts';
 import type { Reading } from './reading.ts';
@@ -13,6 +13,12 @@ import type { Reading } from './reading.ts';
 /** Transactions whose receipts are requested in one call: about 2 MB. */
 const TRANSACTIONS_PER_CALL = 1_000;
 const RECEIPTS_PER_CALL = 50;
+
+export interface ReceiptTransfers {
+  readonly transfers: readonly CandidateTransfer[];
+  /** Logs that an answer to the request for logs has, also those that are no transfers. */
+  readonly logCount: number;
+}
 
 type ReceiptSource = Pick<EvmClient, 'batch'>;
 type ReceiptRules = Pick<Reading, 'bloom' | 'hasStateSync'>;
@@ -22,9 +28,9 @@ export async function transfersByReceipts(
   source: ReceiptSource,
   header: EvmHeader,
   options: ReadOptions,
-): Promise<readonly CandidateTransfer[]> {
-  const [transfers] = await transfersOfBlocksByReceipts(reading, source, [header], options);
-  return transfers ?? [];
+): Promise<ReceiptTransfers> {
+  const [read] = await transfersOfBlocksByReceipts(reading, source, [header], options);
+  return read ?? { transfers: [], logCount: 0 };
 }
 
 /** Returns transfers in block order, with as few calls as the receipts' size permits. */
@@ -33,14 +39,14 @@ export async function transfersOfBlocksByReceipts(
   source: ReceiptSource,
   headers: readonly EvmHeader[],
   options: ReadOptions,
-): Promise<readonly (readonly CandidateTransfer[])[]> {
-  const transfers: (readonly CandidateTransfer[])[] = [];
+): Promise<readonly ReceiptTransfers[]> {
+  const read: ReceiptTransfers[] = [];
   for (const part of partsOf(headers)) {
     const answers = await askForReceipts(source, part, options);
     for (const [place, header] of part.entries())
-      transfers.push(await transfersIn(reading, source, header, answers[place], options));
+      read.push(await transfersIn(reading, source, header, answers[place], options));
   }
-  return transfers;
+  return read;
 }
 
 /**
@@ -174,19 +180,23 @@ async function transfersIn(
   header: EvmHeader,
   raw: unknown,
   options: ReadOptions,
-): Promise<readonly CandidateTransfer[]> {
+): Promise<ReceiptTransfers> {
   const { tokens, native } = reading;
+  const withNatives = (
+    transfers: readonly CandidateTransfer[],
+    isPaid: (txHash: TxHash) => boolean,
+  ): readonly CandidateTransfer[] =>
+    native ? [...transfers, ...nativeTransfersOf(header).filter(({ txHash }) => isPaid(txHash))] : transfers;
   const quick = reading.bloom && !reading.hasStateSync ? readQuickReceipts(tokens, header, raw) : undefined;
   if (quick !== undefined) {
-    if (!native) return quick.transfers;
-    return [
-      ...quick.transfers,
-      ...nativeTransfersOf(header).filter(({ txHash }) => !quick.failed.has(txHash)),
-    ];
+    const transfers = withNatives(quick.transfers, (txHash) => !quick.failed.has(txHash));
+    return { transfers, logCount: quick.logCount };
   }
   const receipts = await wholeReceipts(reading, source, header, raw, options);
-  const ofTokens = receipts.flatMap(({ logs }) => logs.flatMap((log) => transferOf(log, tokens) ?? []));
-  if (!native) return ofTokens;
+  const logs = logsOf(receipts).filter(
+    ({ address, topics }) => tokens.has(address) && topics[0] === TRANSFER_TOPIC,
+  );
   const succeeded = new Set(receipts.flatMap((receipt) => (receipt.succeeded ? [receipt.txHash] : [])));
-  return [...ofTokens, ...nativeTransfersOf(header).filter(({ txHash }) => succeeded.has(txHash))];
+  const ofTokens = logs.flatMap((log) => transferOf(log, tokens) ?? []);
+  return { transfers: withNatives(ofTokens, (txHash) => succeeded.has(txHash)), logCount: logs.length };
 }

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { BlockHeader } from '@opentill/chain/block';
 import type { RangeRead } from '@opentill/chain/chain-reader';
 import { devAccount } from '@opentill/devnets/evm/accounts';
 import type { ByzantineRpcOptions, ByzantineRpcProxy } from '@opentill/testkit/byzantine-rpc-proxy';
@@ -6,12 +7,13 @@ import { createByzantineRpcProxy } from '@opentill/testkit/byzantine-rpc-proxy';
 import type { SourceDefect } from '../src/check-network.ts';
 import type { FinalityLag } from '@opentill/chain-sources/read-finality';
 import type { EvmNetwork } from '../src/reader.ts';
-import { createPatientReader } from './patient-reader.ts';
+import { createPatientReader, readWhole } from './patient-reader.ts';
 import type { EvmHarness } from './evm-harness.ts';
 import { makeEvmHarness } from './evm-harness.ts';
 
 let chain: EvmHarness;
 let truth: RangeRead;
+let headers: readonly BlockHeader[];
 let from: number;
 let to: number;
 let proxies: ByzantineRpcProxy[] = [];
@@ -24,7 +26,8 @@ beforeAll(async () => {
     to = await chain.mine();
   }
   from = to - 29;
-  truth = await chain.reader.readSeen(from, to);
+  truth = await readWhole(chain.reader, from, to);
+  headers = await chain.reader.headers(from, to);
 });
 afterEach(async () => {
   await Promise.all(proxies.map((proxy) => proxy.close()));
@@ -78,7 +81,7 @@ describe('checkNetwork', () => {
       expect(findings).toMatchObject([
         { source: hostOf(wrong), kind: 'WRONG', error: { code: 'WRONG_CHAIN' } },
       ]);
-      expect(await reader.readVerified(from, to, [])).toEqual(truth);
+      expect(await reader.readVerified(from, to, [])).toMatchObject(truth);
       expect(reader.sources!().find(({ label }) => label === hostOf(wrong))).toMatchObject({ usable: false });
       expect(wrong.calls['eth_getLogs']).toBeUndefined();
     }
@@ -118,7 +121,7 @@ describe('checkNetwork', () => {
       { source: hostOf(wrong), kind: 'WRONG', error: { code: 'TOKEN_MISMATCH' } },
     ]);
     const calls = { ...wrong.calls };
-    expect(await reader.readVerified(from, to, [])).toEqual(truth);
+    expect(await reader.readVerified(from, to, [])).toMatchObject(truth);
     expect(wrong.calls).toEqual(calls);
   });
 
@@ -159,12 +162,12 @@ describe('checkNetwork', () => {
     await reader.checkNetwork();
     const refusals = source.injected.rangeCap;
     expect(refusals).toBeGreaterThan(0);
-    expect(await reader.readSeen(from, from + 11)).toMatchObject({ headers: truth.headers.slice(0, 12) });
+    expect(await reader.readSeen(from, from + 11)).toMatchObject({ headers: [headers[11]] });
     expect(source.injected.rangeCap).toBe(refusals);
   });
 });
 
-describe('finalizedHeight', () => {
+describe('finalized', () => {
   const TAGS = new Set<unknown>(['finalized', 'safe']);
   /** A null height means that the node reports none. */
   const finalizedAt =
@@ -185,7 +188,8 @@ describe('finalizedHeight', () => {
   async function finalizedBy(answers: readonly Parameters<typeof finalizedAt>[]): Promise<number> {
     const sources = [];
     for (const answer of answers) sources.push(await proxyOf(finalizedAt(...answer)));
-    return createPatientReader(networkOf(sources, { finality: { staleSeconds: 60 } })).finalizedHeight();
+    const reader = createPatientReader(networkOf(sources, { finality: { staleSeconds: 60 } }));
+    return (await reader.finalized()).height;
   }
 
   it('takes the lower of two finalized heights', async () => {
@@ -198,11 +202,11 @@ describe('finalizedHeight', () => {
     let height = from;
     const jumping: Override = (call, honest) => finalizedAt(height)(call, honest);
     const reader = createPatientReader(networkOf([await proxyOf(jumping), await proxyOf(jumping)]));
-    expect(await reader.finalizedHeight()).toBe(from);
+    expect((await reader.finalized()).height).toBe(from);
     height = to;
-    expect(await reader.finalizedHeight()).toBe(to);
+    expect((await reader.finalized()).height).toBe(to);
     height = from + 1;
-    expect(await reader.finalizedHeight()).toBe(from + 1);
+    expect((await reader.finalized()).height).toBe(from + 1);
   });
 
   it('does not accept one finalized height while the other is missing (Polygon)', async () => {
@@ -216,10 +220,10 @@ describe('finalizedHeight', () => {
       await proxyOf(undefined, { faults: { unavailable: 1 } }),
       await proxyOf(finalizedAt(to - 2)),
     ];
-    await expect(createPatientReader(networkOf(pair)).finalizedHeight()).rejects.toMatchObject({
+    await expect(createPatientReader(networkOf(pair)).finalized()).rejects.toMatchObject({
       code: 'RPC_UNAVAILABLE',
     });
-    expect(await createPatientReader(networkOf(pair, ALONE_AT_ONCE)).finalizedHeight()).toBe(to - 2);
+    expect((await createPatientReader(networkOf(pair, ALONE_AT_ONCE)).finalized()).height).toBe(to - 2);
   });
 
   it('throws FINALITY_UNAVAILABLE when no source has a finalized block', async () => {
@@ -242,20 +246,20 @@ describe('finalizedHeight', () => {
         }),
         { onFinalityLag: (lag) => lags.push(lag), nowMs: () => performance.now() + skewMs },
       );
-    expect(await (await readerOf(10)).finalizedHeight()).toBe(to - 20);
+    expect((await (await readerOf(10)).finalized()).height).toBe(to - 20);
     expect(lags).toEqual([]);
     const reader = await readerOf(1_000);
-    expect(await reader.finalizedHeight()).toBe(to - 20);
+    expect((await reader.finalized()).height).toBe(to - 20);
     expect(lags).toMatchObject([{ height: to - 20, source: hostOf(proxies.at(-1)!) }]);
     skewMs += 61_000;
-    expect(await reader.finalizedHeight()).toBe(to - 1);
+    expect((await reader.finalized()).height).toBe(to - 1);
     const strict = await readerOf(1_000, { aloneAfterSeconds: 'never' });
-    await strict.finalizedHeight();
+    await strict.finalized();
     const safe = await readerOf(1_000, { finality: { tag: 'safe', staleSeconds: 600 } });
-    await safe.finalizedHeight();
+    await safe.finalized();
     skewMs += 1e9;
-    expect(await strict.finalizedHeight()).toBe(to - 20);
-    expect(await safe.finalizedHeight()).toBe(to - 20);
+    expect((await strict.finalized()).height).toBe(to - 20);
+    expect((await safe.finalized()).height).toBe(to - 20);
   });
 });
 
@@ -275,11 +279,11 @@ describe('a range beyond a node’s head', () => {
       retryable: true,
     });
     const reader = createPatientReader(networkOf([await proxyOf(late), await proxyOf()]));
-    expect(await reader.readSeen(from, to)).toEqual(truth);
+    expect(await reader.readSeen(from, to)).toMatchObject(truth);
     // Another source has it, but a single one is not accepted.
     await expect(reader.readVerified(from, to, [])).rejects.toMatchObject({ code: 'BLOCK_NOT_FOUND' });
     const third = createPatientReader(networkOf([await proxyOf(late), await proxyOf(), await proxyOf()]));
-    expect(await third.readVerified(from, to, [])).toEqual(truth);
+    expect(await third.readVerified(from, to, [])).toMatchObject(truth);
   });
 });
 
@@ -303,8 +307,8 @@ describe('a range that a provider rejects as too large', () => {
       return { error: { code, message: wording(cap) } };
     };
     const reader = createPatientReader(networkOf([await proxyOf(capped), await proxyOf(capped)]));
-    expect(await reader.readSeen(from, to)).toEqual(truth);
-    expect(await reader.readVerified(from, to, [])).toEqual(truth);
+    expect(await reader.readSeen(from, to)).toMatchObject(truth);
+    expect(await reader.readVerified(from, to, [])).toMatchObject(truth);
   });
 
   it('reads a single block that is too large by receipts', async () => {
@@ -314,8 +318,8 @@ describe('a range that a provider rejects as too large', () => {
         await proxyOf(undefined, { resultCapLogs: 1 }),
       ];
       const reader = createPatientReader(networkOf(sources, { bloom }));
-      expect(await reader.readSeen(from, to)).toEqual(truth);
-      expect(await reader.readVerified(from, to, [])).toEqual(truth);
+      expect(await reader.readSeen(from, to)).toMatchObject(truth);
+      expect(await reader.readVerified(from, to, [])).toMatchObject(truth);
     }
   });
 });
@@ -336,10 +340,10 @@ describe('a network whose blooms cover other blocks (Avalanche)', () => {
       [await proxyOf(empty, short), await proxyOf(empty)],
     ]) {
       const reader = createPatientReader(networkOf(sources, { bloom: false }));
-      expect(await reader.readVerified(from, to, [])).toEqual(truth);
+      expect(await reader.readVerified(from, to, [])).toMatchObject(truth);
     }
     const reader = createPatientReader(networkOf([await proxyOf(empty)], { bloom: false }));
-    expect(await reader.readSeen(from, to)).toEqual(truth);
+    expect(await reader.readSeen(from, to)).toMatchObject(truth);
   });
 });
 

@@ -1,16 +1,18 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Address } from '@opentill/chain/address-codec';
+import type { BlockHeader } from '@opentill/chain/block';
 import type { ChainReader, RangeRead } from '@opentill/chain/chain-reader';
 import type { ByzantineRpcOptions, ByzantineRpcProxy, RpcFault } from '@opentill/testkit/byzantine-rpc-proxy';
 import { createByzantineRpcProxy } from '@opentill/testkit/byzantine-rpc-proxy';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import type { EvmNetwork, EvmReaderDeps } from '../src/reader.ts';
-import { createPatientReader } from './patient-reader.ts';
+import { createPatientReader, readWhole } from './patient-reader.ts';
 import type { EvmHarness } from './evm-harness.ts';
 import { makeEvmHarness } from './evm-harness.ts';
 
 let chain: EvmHarness;
 let truth: RangeRead;
+let headers: readonly BlockHeader[];
 let from: number;
 let to: number;
 let payee: Address;
@@ -27,7 +29,8 @@ beforeAll(async () => {
     to = await chain.mine();
   }
   from = to - 11;
-  truth = await chain.reader.readSeen(from, to);
+  truth = await readWhole(chain.reader, from, to);
+  headers = await chain.reader.headers(from, to);
   expect(truth.transfers.filter((transfer) => transfer.to === payee)).toHaveLength(4);
 });
 afterEach(async () => {
@@ -100,26 +103,46 @@ describe('geth that rebuilds its log index', () => {
     proxies.push(one);
     const reader = createPatientReader({ ...chain.network, rpcUrls: [one.url] });
     await expect(reader.readSeen(from, to)).rejects.toMatchObject({ code: 'RPC_REFUSED', retryable: true });
-    expect(await reader.readVerified(from, to, [])).toEqual(truth);
+    expect(await reader.readVerified(from, to, [])).toMatchObject(truth);
     isRebuilding = false;
     await waitUntil('the source is no longer in backoff', async () => {
-      expect(await reader.readSeen(from, to)).toEqual(truth);
+      expect(await reader.readSeen(from, to)).toMatchObject(truth);
       return true;
     });
   });
 
   it('continues the seen pass with another source while geth rebuilds its index', async () => {
     const { reader } = await pairOf({ override: rebuildsLogIndex }, {});
-    expect(await reader.readSeen(from, to)).toEqual(truth);
+    expect(await reader.readSeen(from, to)).toMatchObject(truth);
   });
 });
 
 describe('readVerified from two sources', () => {
   it('needs no receipts when both return the same bytes', async () => {
     const { reader, compared, receiptCalls } = await pairOf({}, {});
-    expect(await reader.readVerified(from, to, [])).toEqual(truth);
+    expect(await reader.readVerified(from, to, [])).toMatchObject(truth);
     expect(new Set(compared)).toEqual(new Set(['AGREED']));
     expect(receiptCalls()).toBe(0);
+  });
+
+  it('asks each source once for logs and for one block of a range', async () => {
+    const first = truth.transfers.find(({ blockHeight }) => blockHeight > from)!.blockHeight;
+    const { reader, sources } = await pairOf({}, {}, { bloom: true });
+    await reader.head();
+    const before = sources.map(({ calls }) => ({ ...calls }));
+    const here = (name: string): readonly number[] =>
+      sources.map(({ calls }, place) => (calls[name] ?? 0) - (before[place]?.[name] ?? 0));
+    await reader.readVerified(first, first + 2, []); // each of these blocks has logs, and the one below
+    expect([here('eth_getLogs'), here('eth_getBlockByNumber')]).toEqual([
+      [1, 1],
+      [1, 1],
+    ]);
+    const head = headers[first + 2 - from]!;
+    await reader.readSeen(first, first + 2, { head });
+    expect([here('eth_getLogs'), here('eth_getBlockByNumber')]).toEqual([
+      [2, 1],
+      [1, 1],
+    ]);
   });
 
   it('needs no receipts when both return the same content in another form', async () => {
@@ -135,7 +158,7 @@ describe('readVerified from two sources', () => {
       return { result: worded.reverse() };
     };
     const { reader, compared, receiptCalls } = await pairOf({}, { override: inOtherWords });
-    expect(await reader.readVerified(from, to, [])).toEqual(truth);
+    expect(await reader.readVerified(from, to, [])).toMatchObject(truth);
     expect(new Set(compared)).toEqual(new Set(['AGREED']));
     expect(receiptCalls()).toBe(0);
   });
@@ -152,10 +175,8 @@ describe('readVerified from two sources', () => {
     ['a log invented by the second', {}, always('inventedLog')],
   ])('decides by receipts after %s', async (_, first, second) => {
     for (const bloom of [true, false]) {
-      // Requests by block hash are answered completely even by a node whose log index lags.
-      if (!bloom && (first.faults?.laggingLogs ?? second.faults?.laggingLogs) === 1) continue;
       const { reader, judged, compared, sources } = await pairOf(first, second, { bloom });
-      expect(await reader.readVerified(from, to, [])).toEqual(truth);
+      expect(await reader.readVerified(from, to, [])).toMatchObject(truth);
       expect(Object.keys({ ...sources[0].injected, ...sources[1].injected })).toHaveLength(1);
       expect(compared).toContain('LOGS_DIFFER');
       expect(judged.length).toBeGreaterThan(0);
@@ -165,7 +186,7 @@ describe('readVerified from two sources', () => {
   it('ignores a duplicate log of one source', async () => {
     for (const [first, second] of bothWays(always('duplicatedLog'))) {
       const { reader } = await pairOf(first, second);
-      expect(await reader.readVerified(from, to, [])).toEqual(truth);
+      expect(await reader.readVerified(from, to, [])).toMatchObject(truth);
     }
   });
 
@@ -193,7 +214,7 @@ describe('readVerified from two sources', () => {
           ...chain.network,
           rpcUrls: [...sources.map(({ url }) => url), chain.url],
         });
-        expect(await three.readVerified(from, to, [])).toEqual(truth);
+        expect(await three.readVerified(from, to, [])).toMatchObject(truth);
       }
     },
   );
@@ -207,7 +228,7 @@ describe('readVerified from two sources', () => {
         { aloneAfterSeconds: 0 },
         { onSingleSource: ({ label }) => single.push(label) },
       );
-      expect(await reader.readVerified(from, to, [])).toEqual(truth);
+      expect(await reader.readVerified(from, to, [])).toMatchObject(truth);
       const well = sources[first === faulty ? 1 : 0];
       expect(new Set(single)).toEqual(new Set([new URL(well.url).host]));
       expect(receiptCalls()).toBeGreaterThan(0);
@@ -218,7 +239,7 @@ describe('readVerified from two sources', () => {
     const { reader, receiptCalls } = await pairOf(always('unavailable'), always('droppedLog'), {
       aloneAfterSeconds: 0,
     });
-    expect(await reader.readVerified(from, to, [])).toEqual(truth);
+    expect(await reader.readVerified(from, to, [])).toMatchObject(truth);
     expect(receiptCalls()).toBeGreaterThan(0);
   });
 
@@ -230,14 +251,14 @@ describe('readVerified from two sources', () => {
 
   it('detects logs that both omit by the bloom, or by what was seen before', async () => {
     const both = await pairOf(always('falseEmpty'), always('falseEmpty'));
-    expect(await both.reader.readVerified(from, to, [])).toEqual(truth);
+    expect(await both.reader.readVerified(from, to, [])).toMatchObject(truth);
     expect(new Set(both.judged)).toEqual(new Set(['BLOOM_CONTRADICTS']));
     const blind = await pairOf(always('falseEmpty'), always('falseEmpty'), { bloom: false });
-    expect(await blind.reader.readVerified(from, to, [])).toEqual(truth);
+    expect(await blind.reader.readVerified(from, to, [])).toMatchObject(truth);
     expect(new Set(blind.judged)).toEqual(new Set(['EMPTY_WITHOUT_BLOOM']));
 
     // Documented limit: both omit the same log of a block of which they return others.
-    const busy = truth.headers.find(
+    const busy = headers.find(
       ({ hash }) => truth.transfers.filter(({ blockHash }) => blockHash === hash).length > 2,
     )!;
     const here = truth.transfers.filter(({ blockHash }) => blockHash === busy.hash);
@@ -259,10 +280,20 @@ describe('sources on different forks', () => {
   const forkAt =
     (height: number): Override =>
     async ({ method, params }, honest) => {
+      const other = (hash: string): string => `0x${'f0'.repeat(8)}${hash.slice(18)}`;
+      if (method === 'eth_getLogs') {
+        const logs = (await honest({ method, params })) as readonly {
+          blockNumber: string;
+          blockHash: string;
+        }[];
+        const moved = logs.map((log) =>
+          Number(log.blockNumber) < height ? log : { ...log, blockHash: other(log.blockHash) },
+        );
+        return { result: moved };
+      }
       if (method !== 'eth_getBlockByNumber' || typeof params[0] !== 'string') return undefined;
       if (!params[0].startsWith('0x') || Number(params[0]) < height) return undefined;
       const block = (await honest({ method, params })) as Record<string, string> | null;
-      const other = (hash: string): string => `0x${'f0'.repeat(8)}${hash.slice(18)}`;
       return {
         result: block && {
           ...block,
@@ -284,8 +315,8 @@ describe('sources on different forks', () => {
 
   it('reads below a fork of two sources', async () => {
     const { reader } = await pairOf({}, { override: forkAt(to - 3) });
-    const { headers } = await reader.readVerified(from, to - 4, []);
-    expect(headers).toEqual(truth.headers.slice(0, -4));
+    const read = await reader.readVerified(from, to - 4, []);
+    expect(read.headers).toEqual([headers.at(-5)]);
   });
 });
 
@@ -298,7 +329,7 @@ describe('deciding receipts', () => {
       if (first === second) continue;
       const rpcUrls = [...sources.map(({ url }) => url), chain.url];
       const three = createPatientReader({ ...chain.network, rpcUrls });
-      expect(await three.readVerified(from, to, [])).toEqual(truth);
+      expect(await three.readVerified(from, to, [])).toMatchObject(truth);
     }
   });
 
@@ -340,7 +371,8 @@ describe('deciding receipts', () => {
       };
     };
     const { reader } = await pairOf(
-      { ...always('droppedLog'), override: firstLogLeftOut },
+      // The second log of a block: other transactions of the block have logs as well.
+      { ...always('droppedLog'), mayDrop: ({ logIndex }) => logIndex === '0x1', override: firstLogLeftOut },
       {},
       { bloom: false },
     );
@@ -382,7 +414,7 @@ describe('deciding receipts', () => {
           }
         : undefined;
     const { reader } = await pairOf({ ...always('droppedLog'), override: missing }, { override: missing });
-    expect(await reader.readVerified(from, to, [])).toEqual(truth);
+    expect(await reader.readVerified(from, to, [])).toMatchObject(truth);
   });
 
   it('accepts receipts with or without Polygon’s state-sync transaction', async () => {
@@ -426,8 +458,9 @@ describe('deciding receipts', () => {
         code: 'INCONSISTENT_ANSWER',
       });
       const reader = createPatientReader({ ...only, chain: 'POLYGON' });
-      expect(await reader.readVerified(height, height, [])).toEqual({
-        headers: truth.headers.filter((header) => header.height === height),
+      expect(await reader.readVerified(height, height, [])).toMatchObject({
+        headers: [headers[height - from]],
+        below: headers[height - from]!.parentHash,
         transfers: truth.transfers.filter((transfer) => transfer.blockHeight === height),
       });
     }

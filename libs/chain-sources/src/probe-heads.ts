@@ -14,7 +14,7 @@ export interface HeadProbeDeps<S extends Source> {
 
 /** Interval of head requests to unusable sources, and to those that have shown no head for long. */
 const LEFT_OUT_MS = 5_000;
-const IDLE_MS = 60_000;
+const IDLE_MS = 5 * 60_000;
 
 /** Asks idle sources for their heads, so that unusable ones can return. Does not wait; one request per source. */
 export function createHeadProbe<S extends Source>(deps: HeadProbeDeps<S>): () => void {

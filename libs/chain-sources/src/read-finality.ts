@@ -19,7 +19,7 @@ export interface Finalized<S extends Source> extends BlockHeader {
 
 export interface FinalityDeps<S extends Source> {
   readonly sources: Sources<S>;
-  /** FINALITY_UNAVAILABLE where the source reports none. Also records the source's head. */
+  /** FINALITY_UNAVAILABLE where the source reports none. */
   readonly readFinalized: (source: S, options: ReadOptions) => Promise<Finalized<S>>;
   readonly hasBlock: (source: S, block: BlockHeader, options: ReadOptions) => Promise<boolean>;
   /** A larger lag behind another source's finalized block raises an alarm. */
@@ -42,7 +42,7 @@ export interface FinalityDeps<S extends Source> {
  */
 export function createFinalityReader<S extends Source>(
   deps: FinalityDeps<S>,
-): (options: ReadOptions) => Promise<number> {
+): (options: ReadOptions) => Promise<BlockHeader> {
   const { sources, staleSeconds, nowMs, epochSeconds } = deps;
   const afterMs =
     deps.aloneAfterSeconds === 'never' ? Infinity : (deps.aloneAfterSeconds ?? ALONE_AFTER_SECONDS) * 1_000;
@@ -51,19 +51,23 @@ export function createFinalityReader<S extends Source>(
   return async (options) => {
     const question = { ask: deps.readFinalized, height: undefined, onSingleSource: deps.onSingleSource };
     const [{ answer: first }, other] = await askTwoSources(sources, question, options);
-    if (other === undefined) return first.height;
+    if (other === undefined) return plain(first);
     const [lower, higher] =
       first.height <= other.answer.height ? [first, other.answer] : [other.answer, first];
     laggingSinceMs.delete(higher.source);
     const lagSeconds = higher.timeSeconds - lower.timeSeconds;
     if (lagSeconds <= staleSeconds || higher.timeSeconds > epochSeconds() + FUTURE_SECONDS) {
       laggingSinceMs.delete(lower.source);
-      return lower.height;
+      return plain(lower);
     }
     deps.onLag({ source: lower.source.label, height: lower.height, lagSeconds });
     const sinceMs = laggingSinceMs.get(lower.source) ?? nowMs();
     laggingSinceMs.set(lower.source, sinceMs);
     const isLasting = nowMs() - sinceMs >= afterMs;
-    return isLasting && (await deps.hasBlock(lower.source, higher, options)) ? higher.height : lower.height;
+    return plain(isLasting && (await deps.hasBlock(lower.source, higher, options)) ? higher : lower);
   };
+}
+
+function plain({ height, hash, parentHash, timeSeconds }: BlockHeader): BlockHeader {
+  return { height, hash, parentHash, timeSeconds };
 }

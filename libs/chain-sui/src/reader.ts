@@ -66,7 +66,7 @@ export function createSuiReader(network: SuiNetwork, deps: SuiReaderDeps = {}): 
     );
   }
   const reading = readingOf(network, { coins, nowMs, tails }, sources, deps);
-  const readFinalizedHeight = createFinalityReader<SuiSource>({
+  const readFinalizedBlock = createFinalityReader<SuiSource>({
     sources,
     readFinalized: async (source, options): Promise<Finalized<SuiSource>> => ({
       ...(await readHead(reading, sources, source, options)),
@@ -93,7 +93,7 @@ export function createSuiReader(network: SuiNetwork, deps: SuiReaderDeps = {}): 
         ...options,
         hedge: true,
       }),
-    finalizedHeight: (options = {}) => readFinalizedHeight(options),
+    finalized: (options = {}) => readFinalizedBlock(options),
     headers: async (from, to, options = {}) =>
       (await readFromOne(reading, sources, { from, to }, options)).headers,
     readSeen: (from, to, options = {}) => readFromOne(reading, sources, { from, to }, options),

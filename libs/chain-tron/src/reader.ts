@@ -48,7 +48,7 @@ export function createTronReader(network: TronNetwork, deps: TronReaderDeps = {}
   );
   const reading = readingOf(network, tokens, sources, deps);
   const seen = createSeenBlocks({ isReadAgain: sources.all().length > 1 });
-  const readFinalizedHeight = createFinalityReader<TronSource>({
+  const readFinalizedBlock = createFinalityReader<TronSource>({
     sources,
     readFinalized: (source, options) => readSolid({ sources, seen }, source, options),
     hasBlock,
@@ -70,7 +70,7 @@ export function createTronReader(network: TronNetwork, deps: TronReaderDeps = {}
         ...options,
         hedge: true,
       }),
-    finalizedHeight: (options = {}) => readFinalizedHeight(options),
+    finalized: (options = {}) => readFinalizedBlock(options),
     headers: async (from, to, options = {}) =>
       (await readFromOne(sources, { from, to }, readHeaders, options)).headers,
     readSeen: (from, to, options = {}) =>

@@ -244,11 +244,11 @@ test('counts a source that answers from memory as having the blocks', async () =
 
 test('needs one call per source for the solid height if heads and blocks are known', async () => {
   const { reader, exchanges } = readerOf();
-  const unknown = await reader.finalizedHeight();
+  const { height: unknown } = await reader.finalized();
   expect(exchanges.length).toBeGreaterThanOrEqual(6);
   await reader.readSeen(unknown, unknown);
   exchanges.length = 0;
-  await expect(reader.finalizedHeight()).resolves.toBe(unknown);
+  await expect(reader.finalized()).resolves.toMatchObject({ height: unknown });
   expect(exchanges.map(({ methods: [method] }) => method)).toEqual([
     'walletsolidity/getblock',
     'walletsolidity/getblock',

@@ -1,5 +1,5 @@
 import type { Chain } from '@opentill/domain/chains';
-import type { BlockHeader } from './block.ts';
+import type { BlockHash, BlockHeader } from './block.ts';
 import type { EpochCommittees, RangeProof } from './epoch-committee.ts';
 import type { FatesRead, OwnTransaction } from './own-transaction.ts';
 import type { SourceHealth } from './source-health.ts';
@@ -8,12 +8,20 @@ import type { TokenWarning } from './token-warning.ts';
 import type { CandidateTransfer, Transfer, TxHash } from './transfer.ts';
 
 export interface RangeRead {
-  /** Every block of the requested range, ascending, each the parent of the next. */
+  /**
+   * Blocks of the requested range, ascending and of one branch: at least the last one and those asked for. In a verified
+   * reading, two sources agree on each of them.
+   */
   readonly headers: readonly BlockHeader[];
   /**
-   * All transfers of the configured tokens in the range, ascending by block and index, without duplicates. Each names
-   * the hash of one of `headers`. With a configured native coin, also the value of each transaction, including failed
-   * ones, which `confirmTransfers` removes. Native coin that contracts send is not included.
+   * Hash of the block below the range, as the sources of this answer name it. Absent: the parent of the first of
+   * `headers`, which are then all blocks of the range.
+   */
+  readonly below?: BlockHash;
+  /**
+   * All transfers of the configured tokens in the range, ascending by block and index, without duplicates. With a
+   * configured native coin, also the value of each transaction, including failed ones, which `confirmTransfers` removes.
+   * Native coin that contracts send is not included.
    */
   readonly transfers: readonly CandidateTransfer[];
   /**
@@ -38,14 +46,19 @@ export interface Actor {
 /** A transfer as the seen pass recorded it, for the verified pass to find again. */
 export type ExpectedTransfer = Pick<
   CandidateTransfer,
-  'blockHash' | 'txHash' | 'contract' | 'to' | 'amountBaseUnits'
+  'blockHeight' | 'blockHash' | 'txHash' | 'contract' | 'to' | 'amountBaseUnits'
 >;
 
 /** Each candidate is in one of the lists, except native transfers of failed transactions, which moved no coin. */
 export interface ConfirmedTransfers {
   readonly confirmed: readonly Transfer[];
-  /** The logs named them, but the receipts show a failed transaction or no such log. Never recorded; raise an alert. */
+  /**
+   * The logs named them, but the receipts show a failed transaction or no such log, or their block is not in the chain
+   * (`refutesOtherBlocks`). Never recorded; raise an alert.
+   */
   readonly refuted: readonly CandidateTransfer[];
+  /** Blocks of the transfers that are not among the `headers` of the request. */
+  readonly headers?: readonly BlockHeader[];
 }
 
 export interface ReadOptions {
@@ -53,14 +66,33 @@ export interface ReadOptions {
   readonly signal?: AbortSignal;
 }
 
-export interface ConfirmOptions extends ReadOptions {
+export interface SeenOptions extends ReadOptions {
+  /** A block of the chain that is known. Where it is the last of the range, it need not be read. */
+  readonly head?: BlockHeader | undefined;
+  /** Expected hash of the block below the range. Where the logs name another one, its header must, too. */
+  readonly below?: BlockHash | undefined;
   /**
-   * The headers read with the candidates. If only one source reported some block times, each source that is asked now
-   * must report the same times for the candidates' blocks.
+   * Reads and returns the headers of all blocks, and counts one as empty only if its header permits that. For a branch
+   * that replaces another one, whose payments must not appear lost.
    */
+  readonly everyBlock?: boolean | undefined;
+}
+
+export interface VerifiedOptions extends ReadOptions {
+  /** Heights in the range whose headers are returned, too. */
+  readonly headersAt?: readonly number[] | undefined;
+}
+
+export interface ConfirmOptions extends ReadOptions {
+  /** The headers read with the candidates. Other blocks of candidates are read now, from each source that is asked. */
   readonly headers?: readonly BlockHeader[];
   /** One source is enough. For the seen pass, which does not credit and must not wait. */
   readonly byOneSource?: boolean;
+  /**
+   * With `byOneSource`, for blocks that extend the chain: refutes a candidate whose block is not in the source's chain,
+   * if that chain contains the last of `headers`. Otherwise the call fails: in a reorganisation a source may lag.
+   */
+  readonly refutesOtherBlocks?: boolean | undefined;
 }
 
 export interface AgreementOptions extends ReadOptions {
@@ -93,16 +125,16 @@ export interface ChainReader {
   head(options?: ReadOptions): Promise<BlockHeader>;
 
   /**
-   * Height of the newest block that the chain calls final: the lower of two sources' answers, unless that source lags
-   * far behind. FINALITY_UNAVAILABLE when no source reports one.
+   * Newest block that the chain calls final: the lower of two sources' answers, unless that source lags far behind.
+   * Only its height is certain. FINALITY_UNAVAILABLE when no source reports one.
    */
-  finalizedHeight(options?: ReadOptions): Promise<number>;
+  finalized(options?: ReadOptions): Promise<BlockHeader>;
 
   /** Both inclusive, linked. BLOCK_NOT_FOUND when the node lacks some of them. */
   headers(from: number, to: number, options?: ReadOptions): Promise<readonly BlockHeader[]>;
 
   /** For the seen pass. BLOCK_NOT_FOUND beyond the node's head. */
-  readSeen(from: number, to: number, options?: ReadOptions): Promise<RangeRead>;
+  readSeen(from: number, to: number, options?: SeenOptions): Promise<RangeRead>;
 
   /**
    * For the verified pass. Two sources return the same transfers and agree on the hash of the last block, or the
@@ -115,7 +147,7 @@ export interface ChainReader {
     from: number,
     to: number,
     expected: readonly ExpectedTransfer[],
-    options?: ReadOptions,
+    options?: VerifiedOptions,
   ): Promise<RangeRead>;
 
   /**

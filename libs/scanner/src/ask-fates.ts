@@ -3,7 +3,7 @@ import type { ReadOptions } from '@opentill/chain/chain-reader';
 import type { FatesRead, TransactionFate } from '@opentill/chain/own-transaction';
 import type { TxHash } from '@opentill/chain/transfer';
 import { GatewayError } from '@opentill/domain/gateway-error';
-import { seenBlock, type ChainState } from './chain-state.ts';
+import { blockAt, isLinked, seenBlock, type ChainState } from './chain-state.ts';
 import { isLost, type FateAnswers, type OpenTransaction, type VerifiedAnswer } from './judge-fates.ts';
 import type { Scanning } from './scanning.ts';
 
@@ -52,8 +52,17 @@ export async function askFates(
       (isVerifying && isUnmined(own, after)),
   );
   const two = await reader.readFates(forTwoSources, { ...options, atHeight: after.verifiedHeight });
-  const olderBlocks = await readOlderBlocks(reader, after, two.fates, options);
-  return { seen, verified: answersOf(forTwoSources, two), olderBlocks };
+  // Two sources agree on its time and parent, too.
+  const byTwo = await readOtherBlocks(two.fates, after, options, async (height) => {
+    const { headers } = await reader.readVerified(height, height, [], options);
+    return headers.at(-1);
+  });
+  const aboveVerified = one.fates.filter(({ blockHeight }) => blockHeight > after.verifiedHeight);
+  const byOne = await readOtherBlocks(aboveVerified, after, options, async (height) => {
+    const [block] = await reader.headers(height, height, options);
+    return block;
+  });
+  return { seen, verified: answersOf(forTwoSources, two), otherBlocks: new Map([...byOne, ...byTwo]) };
 }
 
 /** At or below the verified height two sources must agree. */
@@ -73,24 +82,27 @@ function answersOf(
   ]);
 }
 
-/** If a block cannot be read, only its transactions wait. */
-async function readOlderBlocks(
-  reader: Scanning['reader'],
-  after: ChainState,
+/**
+ * Blocks of the chain that are not stored: older ones, and those in gaps. If a block cannot be read, only its
+ * transactions wait.
+ */
+async function readOtherBlocks(
   fates: readonly TransactionFate[],
+  after: ChainState,
   options: ReadOptions,
-): Promise<FateAnswers['olderBlocks']> {
-  const oldestHeight = after.blocks[0]?.height ?? 0;
+  read: (height: number) => Promise<BlockHeader | undefined>,
+): Promise<FateAnswers['otherBlocks']> {
   const wanted = new Map<BlockHash, number>();
   for (const { blockHash, blockHeight } of fates)
-    if (blockHeight < oldestHeight) wanted.set(blockHash, blockHeight);
+    if (blockHeight <= seenBlock(after).height && blockAt(after, blockHeight) === undefined)
+      wanted.set(blockHash, blockHeight);
   const blocks = new Map<BlockHash, BlockHeader>();
   for (const [hash, height] of wanted) {
     try {
-      const [block] = await reader.headers(height, height, options);
-      if (block?.hash !== hash) continue;
-      await reader.confirmBlock(block, options);
-      blocks.set(hash, block);
+      const block = await read(height);
+      const found = [...blocks.values()].toSorted((a, b) => a.height - b.height);
+      const isOfChain = block?.hash === hash && isLinked(after, block) && isLinked({ blocks: found }, block);
+      if (isOfChain) blocks.set(hash, block);
     } catch (error) {
       if (options.signal?.aborted === true || !(error instanceof GatewayError)) throw error;
     }

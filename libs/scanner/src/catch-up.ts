@@ -1,10 +1,10 @@
-import type { BlockHeader } from '@opentill/chain/block';
 import type { ReadOptions } from '@opentill/chain/chain-reader';
-import { blockAt, seenBlock, type ChainState } from './chain-state.ts';
+import { seenBlock, type ChainState } from './chain-state.ts';
 import { isolateFailure } from './isolate-failure.ts';
 import { batchLookups } from './batch-lookups.ts';
 import { createReadingLimit } from './read-ahead.ts';
 import {
+  checkContinues,
   readSegmentsAhead,
   segmentBlocks,
   splitRange,
@@ -12,10 +12,8 @@ import {
   type SegmentRead,
 } from './read-segment.ts';
 import type { Changes } from './scan-change.ts';
-import { scanError } from './scan-error.ts';
 import type { Scanning } from './scanning.ts';
 import { changeOf, type ScanGoal } from './segment-change.ts';
-import { countedDepth, verifiableHeight } from './depth.ts';
 
 /** `failure` is why reading ended before the goal; earlier commits remain valid. */
 interface CaughtUp {
@@ -61,8 +59,8 @@ export function createCatchingUp(scanning: Scanning) {
 
 /**
  * Blocks that are deep enough are read once, the verified way, and both cursors move over them; blocks above are read
- * as seen. A segment is verified only when later blocks make it deep enough, are linked to it by parent hashes, and are
- * confirmed by a second source. A failure or an unlinked block discards later segments.
+ * as seen. Each commit of verified blocks confirms their depth again. A failure or an unlinked block discards later
+ * segments.
  */
 async function* catchUp(
   scanning: Scanning,
@@ -74,7 +72,6 @@ async function* catchUp(
   const findRecipients = batchLookups(store.findRecipients, LOOKUP_BATCH);
   const reads = readSegmentsAhead(
     { ...scanning, store: { ...store, findRecipients } },
-    before,
     segmentsTo(goal, before, () => segmentBlocks(scanning)),
     { ...options, limit: createReadingLimit(), most: SEGMENTS_AHEAD },
   );
@@ -85,16 +82,11 @@ async function* catchUp(
       const next = await takeNext(reads.next, state, waiting);
       const isFull = waiting.length >= SEGMENTS_PER_COMMIT;
       if (next === 'more' && !isFull && (await reads.isNextReady(NEXT_SEGMENT_WAIT_MS))) continue;
-      for (
-        let count = countReady(network, state, goal, waiting);
-        count > 0;
-        count = countReady(network, state, goal, waiting)
-      ) {
-        const unconfirmed = await failureOf(() =>
-          confirmDepth(scanning, state, goal, { waiting, count }, options),
-        );
+      while (waiting.length > 0) {
+        const reads = waiting.splice(0, countOfKind(waiting));
+        const unconfirmed = await failureOf(() => confirmDepth(scanning, goal, reads, options));
         if (unconfirmed !== undefined) return { state, ...unconfirmed };
-        state = yield changeOf(network, state, goal, waiting.splice(0, count));
+        state = yield changeOf(network, state, goal, reads);
       }
       if (next === 'end') return { state };
       if (next !== 'more') return { state, ...next };
@@ -113,6 +105,16 @@ function* segmentsTo(
   yield* splitRange({ kind: 'verified', from: from.verifiedHeight + 1, to: verifiedHeight }, blocks);
   yield* splitRange({ kind: 'seen', from: seenFrom, to: seenHeight }, blocks);
   return undefined;
+}
+
+/** A reorganisation since the depth was proven may have replaced the blocks that were read. */
+async function confirmDepth(
+  { reader }: Pick<Scanning, 'reader'>,
+  { deepBy }: ScanGoal,
+  [first]: readonly SegmentRead[],
+  options: ReadOptions,
+): Promise<void> {
+  if (first?.kind === 'verified' && deepBy !== undefined) await reader.confirmBlock(deepBy, options);
 }
 
 interface Failure {
@@ -138,68 +140,16 @@ async function takeNext(
     const read = await next();
     isEnd = read === undefined;
     if (read === undefined) return;
-    checkLinked(state, waiting.at(-1)?.headers.at(-1), read);
+    checkContinues(state, waiting.at(-1), read);
     waiting.push(read);
   });
   return failure ?? (isEnd ? 'end' : 'more');
 }
 
-/** Each block must equal the stored block at its height or follow the block below it; otherwise BRANCHES_DIFFER. */
-function checkLinked(state: ChainState, below: BlockHeader | undefined, read: SegmentRead): void {
-  for (const header of read.headers) {
-    const { height, hash, parentHash } = header;
-    const stored = blockAt(state, height);
-    const parent = below?.height === height - 1 ? below : blockAt(state, height - 1);
-    const fits = stored === undefined ? parent?.hash === parentHash : stored.hash === hash;
-    if (!fits)
-      throw scanError('BRANCHES_DIFFER', 'a block read ahead does not follow the blocks read before it', {
-        height,
-        hash,
-      });
-    below = header;
-  }
-}
-
-function countReady(
-  network: Scanning['network'],
-  state: ChainState,
-  goal: ScanGoal,
-  waiting: readonly SegmentRead[],
-): number {
-  const linkedHeight = Math.max(seenBlock(state).height, waiting.at(-1)?.to ?? 0);
-  const verifiable = verifiableHeight(network, { ...goal, linkedHeight });
-  const first = waiting[0];
+/** Segments at the front that one commit can contain. */
+function countOfKind(waiting: readonly SegmentRead[]): number {
   const end = waiting.findIndex(
-    (read, place) =>
-      place === SEGMENTS_PER_COMMIT ||
-      read.kind !== first?.kind ||
-      (read.kind === 'verified' && read.to > verifiable),
+    ({ kind }, place) => place === SEGMENTS_PER_COMMIT || kind !== waiting[0]?.kind,
   );
   return end === -1 ? waiting.length : end;
-}
-
-/**
- * A second source confirms the block that gives depth to the next segments. Blocks read the verified way need no
- * confirmation: two sources agreed on their hashes.
- */
-async function confirmDepth(
-  { network, reader }: Scanning,
-  state: ChainState,
-  goal: ScanGoal,
-  { waiting, count }: { readonly waiting: readonly SegmentRead[]; readonly count: number },
-  options: ReadOptions,
-): Promise<void> {
-  const last = waiting[count - 1];
-  if (last?.kind !== 'verified') return;
-  const height = last.to + countedDepth(network, goal, last.to) - 1;
-  if (waiting.some((read) => read.kind === 'verified' && read.to >= height)) return;
-  const read = waiting.flatMap(({ headers }) => headers).find((header) => header.height === height);
-  const block = read ?? blockAt(state, height);
-  if (block === undefined)
-    throw scanError(
-      'DEPTH_NOT_VOUCHED',
-      'the block from which depth is counted is not stored; it is read again',
-      { height },
-    );
-  await reader.confirmBlock({ height, hash: block.hash }, options);
 }

@@ -11,7 +11,10 @@ export interface ChainState {
   readonly finalizedHeight: number | null;
   /** Never above the seen block. */
   readonly verifiedHeight: number;
-  /** Ascending, without gaps. The last is the seen block; the verified block is among them. */
+  /**
+   * Ascending. The last is the seen block; the verified block is among them. Has gaps where a reader returns only some
+   * blocks of a range.
+   */
   readonly blocks: readonly BlockHeader[];
 }
 
@@ -21,10 +24,13 @@ export interface ChainStep {
   readonly verifiedHeight: number;
   /** Stored blocks above it are removed; equals the seen height if none are. Not below `verifiedHeight`. */
   readonly ancestorHeight: number;
-  /** Linked blocks above the ancestor. */
+  /**
+   * Blocks above the ancestor. Also blocks below it that were not stored, or whose verified read differs from the seen
+   * read although the hash is the same.
+   */
   readonly newBlocks: readonly BlockHeader[];
-  /** Stored blocks whose verified read differs from the seen read although the hash is the same. */
-  readonly corrected?: readonly BlockHeader[];
+  /** Heights of stored blocks at or below the ancestor that are not in the chain: of a branch that one source showed. */
+  readonly dropped?: readonly number[];
 }
 
 export function seenBlock(state: ChainState): BlockHeader {
@@ -33,9 +39,46 @@ export function seenBlock(state: ChainState): BlockHeader {
   return block;
 }
 
-export function blockAt(state: ChainState, height: number): BlockHeader | undefined {
-  const base = state.blocks[0];
-  return base === undefined ? undefined : state.blocks[height - base.height];
+/** Undefined also for a block of the chain that is not stored. */
+export function blockAt(state: Pick<ChainState, 'blocks'>, height: number): BlockHeader | undefined {
+  const block = lastBlockUpTo(state, height);
+  return block?.height === height ? block : undefined;
+}
+
+/** The block and the stored ones at its height and next to it, if any, can be of one chain. */
+export function isLinked(
+  state: Pick<ChainState, 'blocks'>,
+  { height, hash, parentHash }: BlockHeader,
+): boolean {
+  return (
+    (blockAt(state, height)?.hash ?? hash) === hash &&
+    (blockAt(state, height - 1)?.hash ?? parentHash) === parentHash &&
+    (blockAt(state, height + 1)?.parentHash ?? hash) === hash
+  );
+}
+
+/** The highest stored block at or below the height. */
+export function lastBlockUpTo(
+  { blocks }: Pick<ChainState, 'blocks'>,
+  height: number,
+): BlockHeader | undefined {
+  return blocks[firstAbove(blocks, height) - 1];
+}
+
+/** The lowest stored block at or above the height. */
+export function firstBlockFrom({ blocks }: ChainState, height: number): BlockHeader | undefined {
+  return blocks[firstAbove(blocks, height - 1)];
+}
+
+/** Place of the first block above the height. */
+function firstAbove(blocks: readonly BlockHeader[], height: number): number {
+  let [low, high] = [0, blocks.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((blocks[middle]?.height ?? 0) > height) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }
 
 export function verifiedBlock(state: ChainState): BlockHeader {
@@ -44,21 +87,28 @@ export function verifiedBlock(state: ChainState): BlockHeader {
   return block;
 }
 
+/** Blocks below the window are not kept: a fork below it contradicts all stored ones, also where they have gaps. */
 export function applyStep(state: ChainState, step: ChainStep, reorgWindow: number): ChainState {
-  const oldestKept = step.verifiedHeight - reorgWindow;
-  const corrected = new Map(step.corrected?.map((block) => [block.height, block]));
-  const kept = state.blocks
-    .filter((block) => block.height <= step.ancestorHeight)
-    .map((block) => corrected.get(block.height) ?? block);
+  const oldestHeight = step.verifiedHeight - reorgWindow;
+  const dropped = new Set(step.dropped);
+  const kept = new Map(
+    state.blocks.flatMap((block) =>
+      block.height <= step.ancestorHeight && !dropped.has(block.height)
+        ? [[block.height, block] as const]
+        : [],
+    ),
+  );
+  for (const block of step.newBlocks) kept.set(block.height, block);
+  const blocks = [...kept.values()].toSorted((a, b) => a.height - b.height);
   return checkState({
     head: step.head,
     finalizedHeight: step.finalizedHeight,
     verifiedHeight: step.verifiedHeight,
-    blocks: [...kept, ...step.newBlocks].filter((block) => block.height >= oldestKept),
+    blocks: blocks.slice(firstAbove(blocks, oldestHeight - 1)),
   });
 }
 
-/** Throws STORED_CHAIN_BROKEN if blocks are not linked or a cursor is outside them. */
+/** Throws STORED_CHAIN_BROKEN if neighbours are not linked or a cursor is outside the blocks. */
 export function checkState(state: ChainState): ChainState {
   const seen = seenBlock(state);
   verifiedBlock(state);
@@ -70,7 +120,11 @@ export function checkState(state: ChainState): ChainState {
   }
   state.blocks.forEach((block, place) => {
     const parent = state.blocks[place - 1];
-    if (parent !== undefined && (block.parentHash !== parent.hash || block.height !== parent.height + 1)) {
+    const isChild = parent?.height === block.height - 1;
+    if (
+      parent !== undefined &&
+      (isChild ? block.parentHash !== parent.hash : parent.height >= block.height)
+    ) {
       throw scanError('STORED_CHAIN_BROKEN', 'the stored blocks are not linked', {
         height: block.height,
         hash: block.hash,

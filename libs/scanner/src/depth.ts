@@ -1,13 +1,13 @@
 import type { BlockHeader } from '@opentill/chain/block';
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { isReaderError } from '@opentill/chain/reader-error';
-import { blockAt, seenBlock, type ChainState } from './chain-state.ts';
+import { firstBlockFrom, seenBlock, type ChainState } from './chain-state.ts';
 import { isContradiction, scanError } from './scan-error.ts';
 import type { ScanNetwork } from './scan-network.ts';
 import type { Scanning } from './scanning.ts';
 
 export interface DepthFacts {
-  /** Newest block that is linked by parent hashes to every block below it: an unread head of a node proves no depth. */
+  /** Block from which depth is counted. Two sources must confirm it: one could have invented it. */
   readonly linkedHeight: number;
   readonly finalizedHeight: number | null;
   readonly isFinalityStale: boolean;
@@ -33,11 +33,8 @@ export function verifiableHeight(
   return Math.min(final, heightAtDepth(finality?.minDepth ?? 1));
 }
 
-/**
- * Blocks, including `height`, that make it deep enough and that a second source must confirm. 1 if the block is final
- * or needs no depth: its own hash is compared when it is read.
- */
-export function countedDepth(
+/** Depth that makes the block deep enough, the block itself included. */
+function countedDepth(
   { confirmations, finality }: Pick<ScanNetwork, 'confirmations' | 'finality'>,
   { finalizedHeight }: Pick<DepthFacts, 'finalizedHeight'>,
   height: number,
@@ -45,6 +42,17 @@ export function countedDepth(
   if (confirmations !== 'finalized') return confirmations;
   const isFinal = height <= (finalizedHeight ?? -1);
   return (isFinal ? finality?.minDepth : finality?.fallbackDepth) ?? 1;
+}
+
+/**
+ * Highest block that is deep enough by nothing but the finality, on which two sources agree. Its own hash is compared
+ * when it is read. -1 without finality.
+ */
+export function surelyFinal(
+  { finality }: Pick<ScanNetwork, 'finality'>,
+  { finalizedHeight }: Pick<DepthFacts, 'finalizedHeight'>,
+): number {
+  return finalizedHeight === null ? -1 : finalizedHeight - (finality?.minDepth ?? 1) + 1;
 }
 
 /** Never below the verified height nor above the seen height. */
@@ -59,54 +67,67 @@ export function verifiedTarget(
   return Math.max(state.verifiedHeight, verifiable);
 }
 
+export type BlockName = Pick<BlockHeader, 'height' | 'hash'>;
+
+/** `deepBy`: see ScanGoal. */
+export interface Depth {
+  readonly height: number;
+  readonly deepBy: BlockName | undefined;
+}
+
+/** Undefined if no stored block makes the height deep enough. */
+function depthOf(
+  network: Pick<ScanNetwork, 'confirmations' | 'finality'>,
+  state: ChainState,
+  facts: Pick<DepthFacts, 'finalizedHeight'>,
+  height: number,
+): Depth | undefined {
+  const depth = countedDepth(network, facts, height);
+  if (depth === 1 || height <= surelyFinal(network, facts)) return { height, deepBy: undefined };
+  const deepBy = firstBlockFrom(state, height + depth - 1);
+  return deepBy && { height, deepBy };
+}
+
+/** A source lacks the block, or has another one: it lags, or the other source invented it. */
+export function isUnconfirmed(error: unknown): boolean {
+  return isReaderError(error, 'BLOCK_NOT_FOUND') || isContradiction(error);
+}
+
 /**
  * Finds the highest height in (verified, `target`] whose depth two sources confirm: one source could have invented
  * blocks. The second source may be some blocks behind, so lower heights are tried. DEPTH_NOT_VOUCHED if it lacks the
- * block for the next height. The last confirmed block is cached: it confirms all blocks below it.
+ * block for the next height. A later reorganisation may replace blocks below the returned height: confirm again after
+ * they were read.
  */
-export function confirmDepths({ network, reader }: Pick<Scanning, 'network' | 'reader'>) {
-  let confirmed: Pick<BlockHeader, 'height' | 'hash'> | undefined;
-
-  async function confirm(
-    { height, hash }: BlockHeader,
-    state: ChainState,
-    options: ReadOptions,
-  ): Promise<void> {
-    const isOfChain = confirmed !== undefined && blockAt(state, confirmed.height)?.hash === confirmed.hash;
-    if (isOfChain && confirmed !== undefined && height <= confirmed.height) return;
-    await reader.confirmBlock({ height, hash }, options);
-    confirmed = { height, hash };
-  }
-
-  return async (
-    target: number,
-    state: ChainState,
-    facts: Pick<DepthFacts, 'finalizedHeight'>,
-    options: ReadOptions,
-  ): Promise<number> => {
-    let failure: unknown;
-    for (const height of downwards(target, state.verifiedHeight + 1)) {
-      const depth = countedDepth(network, facts, height);
-      if (depth === 1) return height;
-      const block = blockAt(state, height + depth - 1);
-      if (block === undefined) continue;
-      try {
-        await confirm(block, state, options);
-        return height;
-      } catch (error) {
-        if (!isReaderError(error, 'BLOCK_NOT_FOUND') && !isContradiction(error)) throw error;
-        failure = error;
-      }
+export async function findConfirmedDepth(
+  { network, reader }: Pick<Scanning, 'network' | 'reader'>,
+  target: number,
+  state: ChainState,
+  facts: Pick<DepthFacts, 'finalizedHeight'>,
+  options: ReadOptions,
+): Promise<Depth> {
+  let failure: unknown;
+  let failed: BlockName | undefined;
+  for (const height of downwards(target, state.verifiedHeight + 1)) {
+    const depth = depthOf(network, state, facts, height);
+    if (depth === undefined || (depth.deepBy !== undefined && depth.deepBy === failed)) continue;
+    if (depth.deepBy === undefined) return depth;
+    try {
+      await reader.confirmBlock(depth.deepBy, options);
+      return depth;
+    } catch (error) {
+      if (!isUnconfirmed(error)) throw error;
+      [failure, failed] = [error, depth.deepBy];
     }
-    if (isContradiction(failure)) throw failure;
-    const context = { verified: state.verifiedHeight, target };
-    throw scanError(
-      'DEPTH_NOT_VOUCHED',
-      'no second source has the blocks yet that make the next block deep enough',
-      context,
-      failure,
-    );
-  };
+  }
+  if (isContradiction(failure)) throw failure;
+  const context = { verified: state.verifiedHeight, target };
+  throw scanError(
+    'DEPTH_NOT_VOUCHED',
+    'no second source has the blocks yet that make the next block deep enough',
+    context,
+    failure,
+  );
 }
 
 function* downwards(highest: number, lowest: number): Generator<number, undefined, undefined> {

@@ -1,3 +1,4 @@
+import type { BlockHeader } from '@opentill/chain/block';
 import { describe, expect, it } from 'vitest';
 import { readerError, type ReaderErrorCode } from '@opentill/chain/reader-error';
 import type { FinalityConfig } from '@opentill/contracts/network-config';
@@ -29,9 +30,9 @@ function watched(setting: Partial<FinalityConfig> = {}): Watched {
       maxBlockRange: 20,
     },
     reader: {
-      finalizedHeight: () =>
+      finalized: () =>
         typeof own.answers === 'number'
-          ? Promise.resolve(own.answers)
+          ? Promise.resolve({ height: own.answers } as BlockHeader)
           : Promise.reject(readerError(own.answers, 'no height')),
     },
     clock: { now: () => new Date(nowMs) },

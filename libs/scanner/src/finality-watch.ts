@@ -1,4 +1,5 @@
 import { hasFinalBlocks } from '@opentill/contracts/network-config';
+import type { BlockHeader } from '@opentill/chain/block';
 import type { ChainReader, ReadOptions } from '@opentill/chain/chain-reader';
 import { isReaderError } from '@opentill/chain/reader-error';
 import type { Clock } from '@opentill/runtime/clock';
@@ -24,7 +25,7 @@ const POLL_GAP_POLLS = 6;
  */
 export function createFinalityWatch(deps: {
   readonly network: ScanNetwork;
-  readonly reader: Pick<ChainReader, 'finalizedHeight'>;
+  readonly reader: Pick<ChainReader, 'finalized'>;
   readonly clock: Clock;
 }) {
   const { network, reader, clock } = deps;
@@ -56,6 +57,7 @@ export function createFinalityWatch(deps: {
     /**
      * Never exceeds the head: a node that names a higher height is wrong. Decreases only for blocks that may change: the
      * tag `safe`. Null if only depth decides. FINALITY_UNAVAILABLE only while no fallback applies.
+     * `answered`: the answer, if it was asked for already.
      */
     async look(
       {
@@ -63,11 +65,12 @@ export function createFinalityWatch(deps: {
         headHeight,
       }: { readonly finalizedHeight: number | null; readonly headHeight: number },
       options: ReadOptions,
+      answered?: BlockHeader,
     ): Promise<number | null> {
       if (network.confirmations !== 'finalized') return null;
       let height = 0;
       try {
-        height = Math.min(await reader.finalizedHeight(options), headHeight);
+        height = Math.min((answered ?? (await reader.finalized(options))).height, headHeight);
         noteAnswer(height);
       } catch (error) {
         if (!isReaderError(error, 'FINALITY_UNAVAILABLE')) {

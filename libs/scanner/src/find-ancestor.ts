@@ -2,40 +2,49 @@ import type { BlockHeader } from '@opentill/chain/block';
 import type { ChainReader, ReadOptions } from '@opentill/chain/chain-reader';
 import { hasFinalBlocks } from '@opentill/contracts/network-config';
 import { GatewayError } from '@opentill/domain/gateway-error';
-import type { ChainState } from './chain-state.ts';
+import { seenBlock, type ChainState } from './chain-state.ts';
 import { reconcileBlocks } from './reconcile-blocks.ts';
 import { scanError } from './scan-error.ts';
 import type { Scanning } from './scanning.ts';
 
 const FIRST_STEP_BLOCKS = 8;
 
+export interface Fork {
+  /** The highest stored block that is still in the chain. */
+  readonly ancestorHeight: number;
+  /** A block of the new branch, in place of the lowest stored block that left the chain. */
+  readonly branch: BlockHeader;
+}
+
 /**
- * Height of the last stored block that is still in the chain. Reads older headers in growing steps. REORG_TOO_DEEP if
- * the fork is below all stored blocks or below a finalized block and a second source shows the branch too; until then
- * BRANCH_NOT_VOUCHED.
+ * Reads headers downwards, from the seen block or a lower head, in growing steps. Undefined if they contradict no
+ * stored block. REORG_TOO_DEEP if all stored blocks or a finalized one left the chain and a second source
+ * shows the branch too; until then BRANCH_NOT_VOUCHED.
  */
 export async function findAncestor(
   { network, reader }: Scanning,
   state: ChainState,
-  contradicting: readonly BlockHeader[],
+  head: BlockHeader,
   options: ReadOptions,
-): Promise<number> {
+): Promise<Fork | undefined> {
   const oldestHeight = state.blocks[0]?.height ?? 0;
   // Limited to the verified height: a stored block above it may differ from the one that became final.
   const finalHeight = hasFinalBlocks(network)
     ? Math.min(state.finalizedHeight ?? 0, state.verifiedHeight)
     : 0;
-  let read = contradicting;
+  const top = Math.min(head.height, seenBlock(state).height);
+  let read = top === head.height ? [head] : await reader.headers(top, top, options);
   let stepBlocks = FIRST_STEP_BLOCKS;
   for (;;) {
     const found = reconcileBlocks(state.blocks, read);
     const first = read[0];
+    if (found.kind === 'extends') return undefined;
     if (found.kind === 'reorganised') {
-      const { ancestorHeight } = found;
-      if (ancestorHeight >= finalHeight) return ancestorHeight;
-      const branch = read.find((header) => header.height === ancestorHeight + 1);
-      if (branch !== undefined) await confirmBranch(reader, branch, options);
-      const context = { ancestorHeight, finalHeight };
+      const { ancestorHeight, contradicting: branch } = found;
+      // With gaps between the blocks, the ancestor may be far below the fork.
+      if (branch.height > finalHeight) return { ancestorHeight, branch };
+      await confirmBranch(reader, branch, options);
+      const context = { ancestorHeight, replacedHeight: branch.height, finalHeight };
       throw scanError(
         'REORG_TOO_DEEP',
         'the chain forked below a finalized block; compare the nodes with an explorer',
@@ -52,7 +61,7 @@ export async function findAncestor(
     }
     const { height, parentHash } = first;
     const from = Math.max(oldestHeight, height - stepBlocks);
-    const older = found.kind === 'extends' ? [] : await reader.headers(from, height - 1, options);
+    const older = await reader.headers(from, height - 1, options);
     if (older.at(-1)?.hash !== parentHash)
       throw scanError('BRANCHES_DIFFER', 'the chain changed while the scanner searched the fork', { height });
     read = [...older, ...read];

@@ -4,13 +4,13 @@ import type { TxHash } from '@opentill/chain/transfer';
 import { askFates, needsOneSource, isUnmined, type FateMoment } from './ask-fates.ts';
 import { seenBlock, unchangedStep, applyStep, type ChainState, type HeadBlock } from './chain-state.ts';
 import { isolateFailure } from './isolate-failure.ts';
-import { judgeFates, type FateAnswers, type OpenTransaction } from './judge-fates.ts';
+import { judgeFates, type FateAnswers, type JudgedFates, type OpenTransaction } from './judge-fates.ts';
 import type { FateFigures } from './observe/chain-figures.ts';
 import type { ScanChange } from './scan-change.ts';
 import type { Scanning } from './scanning.ts';
 
 const ABOVE_ALL_BLOCKS = Number.MAX_SAFE_INTEGER;
-const NO_ANSWERS: FateAnswers = { seen: new Map(), verified: new Map(), olderBlocks: new Map() };
+const NO_ANSWERS: FateAnswers = { seen: new Map(), verified: new Map(), otherBlocks: new Map() };
 
 interface Known {
   readonly open: readonly OpenTransaction[];
@@ -39,7 +39,7 @@ export function createFateFollowing(deps: Scanning) {
     moment: FateMoment,
     options: ReadOptions,
     takenBack?: readonly OpenTransaction[],
-  ): Promise<ScanChange['fates']> {
+  ): Promise<Pick<JudgedFates, 'changes' | 'blocks'> | undefined> {
     const begun = moment.isReorganised ? undefined : early;
     early = undefined;
     const asked = await isolation.run(options, async () => {
@@ -49,13 +49,13 @@ export function createFateFollowing(deps: Scanning) {
       return { open: known.open, answers: await askFates(deps, moment, known, options) };
     });
     const { open, answers } = asked ?? { open: takenBack ?? [], answers: NO_ANSWERS };
-    const { changes, waiting } = judgeFates(open, moment.after, answers);
+    const { changes, blocks, waiting } = judgeFates(open, moment.after, answers);
     if (asked !== undefined) {
       const unheard = open.filter((own) => isUnmined(own, moment.after) && !answers.verified.has(own.txHash));
       waits.note(waiting, unheard, clock.now().getTime());
       observe.fatesRead(network.chain, { ...figuresOf(open), waitingSinceMs: waits.sinceMs() });
     }
-    return changes.length === 0 ? undefined : changes;
+    return changes.length === 0 ? undefined : { changes, blocks };
   }
 
   return {
@@ -78,15 +78,18 @@ export function createFateFollowing(deps: Scanning) {
       };
       // A reorganisation orphans transactions even when no source can be asked.
       const takenBack = moment.isReorganised ? await openTransactions.load(step.ancestorHeight) : undefined;
-      const fates = await judgeAt(moment, options, takenBack);
-      return fates === undefined ? change : { ...change, fates };
+      const judged = await judgeAt(moment, options, takenBack);
+      if (judged === undefined) return change;
+      const newBlocks = [...step.newBlocks, ...judged.blocks];
+      return { ...change, step: { ...step, newBlocks }, fates: judged.changes };
     },
     mayBeOpen: openTransactions.mayBeAny,
     async planIdle(state: ChainState, options: ReadOptions): Promise<ScanChange | undefined> {
       if (isAsked || (early === undefined && !openTransactions.mayBeAny())) return undefined;
-      const fates = await judgeAt({ after: state, isReorganised: false, isVerifying: false }, options);
-      if (fates === undefined) return undefined;
-      return { step: unchangedStep(state), matched: [], matchedState: 'DETECTED', orphaned: [], fates };
+      const judged = await judgeAt({ after: state, isReorganised: false, isVerifying: false }, options);
+      if (judged === undefined) return undefined;
+      const step = { ...unchangedStep(state), newBlocks: judged.blocks };
+      return { step, matched: [], matchedState: 'DETECTED', orphaned: [], fates: judged.changes };
     },
   };
 }

@@ -2,6 +2,7 @@ import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { backoffMs } from '@opentill/runtime/backoff';
 import type { ScanPart } from './observe.ts';
+import { isHalt } from './scan-error.ts';
 import type { Scanning } from './scanning.ts';
 
 const FIRST_MS = 200;
@@ -29,7 +30,7 @@ export function isolateFailure(
   function succeeded(): void {
     failures = 0;
   }
-  /** Undefined during back-off and after a failure, which is reported. Rethrows aborts. Not for commits. */
+  /** Undefined during back-off and after a failure, which is reported. Rethrows aborts and halts. Not for commits. */
   async function run<T>({ signal }: ReadOptions, work: () => Promise<T>): Promise<T | undefined> {
     if (!isDue()) return undefined;
     try {
@@ -37,7 +38,7 @@ export function isolateFailure(
       succeeded();
       return result;
     } catch (error) {
-      if (signal?.aborted === true) throw error;
+      if (signal?.aborted === true || isHalt(error)) throw error;
       failed(error);
       return undefined;
     }

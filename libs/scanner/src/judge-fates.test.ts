@@ -52,7 +52,7 @@ interface Case {
   readonly fate?: RecordedFate;
   readonly seen?: TransactionFate;
   readonly verified?: VerifiedAnswer;
-  readonly older?: FateAnswers['olderBlocks'];
+  readonly older?: FateAnswers['otherBlocks'];
   readonly after?: ChainState;
 }
 
@@ -70,7 +70,7 @@ function judged({ fate, seen, verified, older = new Map(), after = CHAIN }: Case
   const { changes, waiting } = judgeFates([own], after, {
     seen: new Map(seen === undefined ? [] : [[TX, seen]]),
     verified: new Map(verified === undefined ? [] : [[TX, verified]]),
-    olderBlocks: older,
+    otherBlocks: older,
   });
   const changed = changes.map((change) => {
     if (change.state === 'ORPHANED') return 'ORPHANED';
@@ -159,8 +159,10 @@ describe('judgeFates when the recorded block left the chain', () => {
 });
 
 describe('judgeFates with the answers of two sources', () => {
-  const at = (height: number): FateAnswers['olderBlocks'] =>
-    new Map([[hashAt(height), { height, hash: hashAt(height), timeSeconds: 1 }]]);
+  const at = (height: number): FateAnswers['otherBlocks'] =>
+    new Map([
+      [hashAt(height), { height, hash: hashAt(height), parentHash: hashAt(height - 1), timeSeconds: 1 }],
+    ]);
 
   it.each<[string, Case, string]>([
     [

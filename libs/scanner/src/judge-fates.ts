@@ -38,12 +38,14 @@ export interface FateAnswers {
   readonly seen: ReadonlyMap<TxHash, TransactionFate>;
   /** Answers of two sources, for the transactions they were asked about. */
   readonly verified: ReadonlyMap<TxHash, VerifiedAnswer>;
-  /** Blocks below all stored ones, confirmed by two sources. */
-  readonly olderBlocks: ReadonlyMap<BlockHash, Pick<BlockHeader, 'height' | 'hash' | 'timeSeconds'>>;
+  /** Blocks that are not stored: for `seen` read from one source, for `verified` confirmed by two. */
+  readonly otherBlocks: ReadonlyMap<BlockHash, BlockHeader>;
 }
 
 export interface JudgedFates {
   readonly changes: readonly FateChange[];
+  /** Blocks of the changes that must be stored, so that their leaving the chain is noticed. */
+  readonly blocks: readonly BlockHeader[];
   /** Left unchanged: two sources disagree, or the block differs from the stored one. */
   readonly waiting: readonly TxHash[];
 }
@@ -68,12 +70,17 @@ export function judgeFates(
 ): JudgedFates {
   const changes: FateChange[] = [];
   const waiting: TxHash[] = [];
+  const blocks = new Map<number, BlockHeader>();
   for (const transaction of own) {
     const { change, waits } = judge(transaction, after, answers);
-    if (change !== undefined && !isRecorded(change, transaction.fate)) changes.push(change);
     if (waits === true) waiting.push(transaction.txHash);
+    if (change === undefined || isRecorded(change, transaction.fate)) continue;
+    changes.push(change);
+    const block = change.state === 'ORPHANED' ? undefined : answers.otherBlocks.get(change.fate.blockHash);
+    if (block !== undefined && block.height >= (after.blocks[0]?.height ?? 0))
+      blocks.set(block.height, block);
   }
-  return { changes, waiting };
+  return { changes, blocks: [...blocks.values()], waiting };
 }
 
 interface Judgement {
@@ -84,7 +91,7 @@ interface Judgement {
 function judge(
   { txHash, fate: recorded }: OpenTransaction,
   after: ChainState,
-  { seen, verified, olderBlocks }: FateAnswers,
+  { seen, verified, otherBlocks }: FateAnswers,
 ): Judgement {
   const orphaned: FateChange = { state: 'ORPHANED', txHash };
   const ifLost = recorded !== undefined && isLost(recorded, after) ? orphaned : undefined;
@@ -92,23 +99,19 @@ function judge(
   if (answer === 'disputed') return { change: ifLost, waits: true };
   if (answer === 'none') return { change: recorded?.state === 'MINED' ? orphaned : ifLost };
   if (answer !== undefined) {
-    const block = storedBlock(after, answer) ?? olderBlocks.get(answer.blockHash);
+    const block = storedBlock(after, answer) ?? otherBlocks.get(answer.blockHash);
     if (block !== undefined) return { change: foundIn(block, answer, after) };
     // Above the seen block the sources are ahead of the scanner.
     return { change: ifLost, waits: answer.blockHeight <= seenBlock(after).height };
   }
   const found = seen.get(txHash);
-  const block = found && storedBlock(after, found);
+  const block = found && (storedBlock(after, found) ?? otherBlocks.get(found.blockHash));
   if (found === undefined || block === undefined || block.height <= after.verifiedHeight)
     return { change: ifLost };
   return { change: foundIn(block, found, after) };
 }
 
-function foundIn(
-  block: Pick<BlockHeader, 'height' | 'timeSeconds'>,
-  fate: TransactionFate,
-  after: ChainState,
-): FateChange {
+function foundIn(block: BlockHeader, fate: TransactionFate, after: ChainState): FateChange {
   const state = block.height <= after.verifiedHeight ? 'VERIFIED' : 'MINED';
   return { state, fate, blockTimeSeconds: block.timeSeconds };
 }
@@ -116,7 +119,7 @@ function foundIn(
 export function isLost(recorded: RecordedFate, state: ChainState): boolean {
   if (recorded.state === 'ORPHANED') return false;
   const oldestHeight = state.blocks[0]?.height ?? 0;
-  // A block below the window was in the chain when it left the window.
+  // A block below the window was in the chain when it left the window. Above it, recorded blocks are stored.
   return recorded.blockHeight >= oldestHeight && storedBlock(state, recorded) === undefined;
 }
 

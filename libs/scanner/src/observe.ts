@@ -170,10 +170,12 @@ function noteProgress({ figureOf, alarms, meters, logger, nowMs }: Noting) {
 
 function noteReadings({ figureOf, logger, nowMs }: Noting) {
   return {
-    headNamed(chain: Chain, head: HeadBlock): void {
+    /** `isLook`: blocks near the head are left unread at a rest. */
+    headNamed(chain: Chain, head: HeadBlock, isLook: boolean): void {
       // The last head, not the highest, capped at now. One answer from the future would otherwise hide a stalled chain
       // permanently, and a development chain ahead of the clock would look stalled.
       figureOf(chain).headTimeSeconds = Math.min(head.timeSeconds, Math.floor(nowMs() / 1_000));
+      figureOf(chain).isLook = isLook;
     },
     finalitySeen(chain: Chain, finality: FinalityView): void {
       figureOf(chain).finality = finality;

@@ -24,14 +24,15 @@ describe('reconcileBlocks', () => {
 
   it('finds the last common block, also by the parent of the first header', () => {
     const fork = forkAt(longer, 98, { branch: 'b', to: 104 });
-    const ancestor = { kind: 'reorganised', ancestorHeight: 98 };
+    const ancestor = { kind: 'reorganised', ancestorHeight: 98, contradicting: fork[99] };
     expect(reconcileBlocks(stored, fork.slice(95))).toEqual(ancestor);
     expect(reconcileBlocks(stored, fork.slice(99))).toEqual(ancestor);
   });
 
   it('finds a fork that is shorter than the stored blocks', () => {
     const fork = forkAt(longer, 95, { branch: 'b', to: 97 });
-    expect(reconcileBlocks(stored, fork.slice(96))).toEqual({ kind: 'reorganised', ancestorHeight: 95 });
+    const expected = { kind: 'reorganised', ancestorHeight: 95, contradicting: fork[96] };
+    expect(reconcileBlocks(stored, fork.slice(96))).toEqual(expected);
   });
 
   it('needs older headers while every header contradicts', () => {
@@ -44,16 +45,35 @@ describe('reconcileBlocks', () => {
   it('gives up when the fork is below the oldest stored block', () => {
     const fork = forkAt(longer, 85, { branch: 'b', to: 104 });
     expect(reconcileBlocks(stored, fork.slice(90))).toEqual({ kind: 'below-window' });
-    expect(reconcileBlocks(stored, fork.slice(91))).toEqual({ kind: 'below-window' });
-    expect(reconcileBlocks(stored, fork.slice(92))).toEqual({ kind: 'undecided' });
+    // A parent hash is no header that a second source could confirm.
+    expect(reconcileBlocks(stored, fork.slice(91))).toEqual({ kind: 'undecided' });
   });
 
   it('gives up when all headers are below the oldest stored block', () => {
     expect(reconcileBlocks(stored, longer.slice(50, 60))).toEqual({ kind: 'below-window' });
   });
 
-  it('throws RangeError for a gap or an empty list', () => {
-    expect(() => reconcileBlocks(stored, longer.slice(102))).toThrow(RangeError);
+  it('compares only blocks that are stored', () => {
+    const sparse = stored.filter(({ height }) => height % 5 === 0);
+    const fork = forkAt(longer, 97, { branch: 'b', to: 104 });
+    expect(reconcileBlocks(sparse, fork.slice(99))).toEqual({ kind: 'undecided' });
+    expect(reconcileBlocks(sparse, fork.slice(97))).toEqual({ kind: 'undecided' });
+    const expected = { kind: 'reorganised', ancestorHeight: 95, contradicting: fork[100] };
+    expect(reconcileBlocks(sparse, fork.slice(95))).toEqual(expected);
+    expect(reconcileBlocks(sparse, longer.slice(102))).toEqual({ kind: 'undecided' });
+    expect(reconcileBlocks(sparse, longer.slice(100))).toEqual({ kind: 'extends' });
+  });
+
+  it('ignores a stored block of another branch below the ancestor', () => {
+    const other = forkAt(longer, 95, { branch: 'b', to: 97 });
+    const mixed = [longer[90]!, other[97]!, longer[99]!, longer[100]!];
+    expect(reconcileBlocks(mixed, longer.slice(95, 101))).toEqual({ kind: 'extends' });
+    const fork = forkAt(longer, 99, { branch: 'c', to: 104 });
+    const expected = { kind: 'reorganised', ancestorHeight: 99, contradicting: fork[100] };
+    expect(reconcileBlocks(mixed, fork.slice(95))).toEqual(expected);
+  });
+
+  it('throws RangeError for an empty list', () => {
     expect(() => reconcileBlocks(stored, [])).toThrow(RangeError);
     expect(() => reconcileBlocks([], longer)).toThrow(RangeError);
   });
@@ -87,8 +107,12 @@ describe('reconcileBlocks', () => {
         if (end < base) expect(verdict.kind).toBe('below-window');
         else if (!isContradicted) expect(verdict.kind).toBe('extends');
         else if (isAncestorVisible)
-          expect(verdict).toEqual({ kind: 'reorganised', ancestorHeight: ancestor });
-        else expect(verdict.kind).toBe(from - 1 <= base ? 'below-window' : 'undecided');
+          expect(verdict).toEqual({
+            kind: 'reorganised',
+            ancestorHeight: ancestor,
+            contradicting: branch[ancestor + 1],
+          });
+        else expect(verdict.kind).toBe(from <= base ? 'below-window' : 'undecided');
       }),
       { numRuns: 1_000 },
     );

@@ -2,41 +2,33 @@ import type { BlockHeader } from '@opentill/chain/block';
 
 export type Reconciliation =
   | { readonly kind: 'extends' }
-  /** Stored blocks above this height have left the chain. */
-  | { readonly kind: 'reorganised'; readonly ancestorHeight: number }
+  /**
+   * The ancestor is the highest stored block that is still in the chain; those above it have left the chain.
+   * `contradicting`: the block of the chain at the height of the lowest of these.
+   */
+  | { readonly kind: 'reorganised'; readonly ancestorHeight: number; readonly contradicting: BlockHeader }
   | { readonly kind: 'undecided' }
   /** Contradicted down to the oldest stored block, or no block to compare. The fork cannot be found. */
   | { readonly kind: 'below-window' };
 
 /**
- * `read` starts at most one block above the last stored one. Only hashes count: a lower head with a known hash is a
- * lagging node, not a reorganisation.
+ * `read`: linked blocks without gaps. The stored ones may have gaps. Only hashes count: a lower head with a known hash
+ * is a lagging node, not a reorganisation.
  */
 export function reconcileBlocks(
   stored: readonly BlockHeader[],
   read: readonly BlockHeader[],
 ): Reconciliation {
-  const [base, tip] = [stored[0], stored.at(-1)];
-  const [first, last] = [read[0], read.at(-1)];
-  if (base === undefined || tip === undefined || first === undefined || last === undefined) {
+  const [oldest, first] = [stored[0], read[0]];
+  if (oldest === undefined || first === undefined)
     throw new RangeError('no blocks to compare: both lists must be non-empty');
-  }
-  if (first.height > tip.height + 1) {
-    throw new RangeError(`gap between stored block ${tip.height} and read block ${first.height}`);
-  }
-  let ancestorHeight: number | undefined;
-  let contradicted = false;
-  for (
-    let height = Math.max(first.height - 1, base.height);
-    height <= Math.min(last.height, tip.height);
-    height += 1
-  ) {
-    const hash = height < first.height ? first.parentHash : read[height - first.height]?.hash;
-    if (stored[height - base.height]?.hash === hash) ancestorHeight = height;
-    else contradicted = true;
-  }
-  if (ancestorHeight === undefined) {
-    return contradicted && first.height - 1 > base.height ? { kind: 'undecided' } : { kind: 'below-window' };
-  }
-  return contradicted ? { kind: 'reorganised', ancestorHeight } : { kind: 'extends' };
+  const hashes = new Map(read.map(({ height, hash }) => [height, hash]));
+  hashes.set(first.height - 1, first.parentHash);
+  const ancestor = stored.findLast(({ height, hash }) => hashes.get(height) === hash);
+  if (ancestor === undefined)
+    return oldest.height < first.height ? { kind: 'undecided' } : { kind: 'below-window' };
+  const lowest = stored.find(({ height }) => height > ancestor.height && hashes.has(height));
+  const contradicting = read.find(({ height }) => height === lowest?.height);
+  if (contradicting === undefined) return { kind: 'extends' };
+  return { kind: 'reorganised', ancestorHeight: ancestor.height, contradicting };
 }

@@ -1,9 +1,15 @@
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { GatewayError } from '@opentill/domain/gateway-error';
-import { unchangedStep, type ChainState } from './chain-state.ts';
+import { blockAt, unchangedStep, type ChainState } from './chain-state.ts';
 import { isolateFailure } from './isolate-failure.ts';
 import { createReadingLimit, type ReadingLimit } from './read-ahead.ts';
-import { readSegmentsAhead, segmentBlocks, splitRange, type SegmentRead } from './read-segment.ts';
+import {
+  checkStored,
+  readSegmentsAhead,
+  segmentBlocks,
+  splitRange,
+  type SegmentRead,
+} from './read-segment.ts';
 import type {
   Changes,
   LiveTransfer,
@@ -86,7 +92,7 @@ async function planPart(
   const { requestId, fromHeight } = request;
   const last = Math.min(request.toHeight, state.verifiedHeight);
   const to = Math.min(last, fromHeight + SEGMENTS_PER_PART * segmentBlocks(scanning) - 1);
-  const segments = await readSegments(scanning, state, { from: fromHeight, to }, options);
+  const segments = await readSegments(scanning, { from: fromHeight, to }, options);
   checkLinked(segments);
   const read = segments.flatMap((segment) => segment.matched);
   const found = new Set(read.map(identityOf));
@@ -97,8 +103,17 @@ async function planPart(
   // A differing transfer of the same transaction may be the same movement at another position: it would be credited
   // twice.
   const doubted = new Set(missing.map(({ txHash }) => txHash));
+  // The blocks of added transfers, so that a reorganisation takes them back.
+  const oldestHeight = state.blocks[0]?.height ?? 0;
+  const paid = new Set(read.map(({ blockHash }) => blockHash));
+  const headers = segments.flatMap((segment) => segment.headers);
+  const verified = state.blocks.filter(({ height }) => height <= state.verifiedHeight);
+  checkStored({ blocks: verified }, headers);
+  const newBlocks = headers.filter(
+    ({ height, hash }) => height >= oldestHeight && paid.has(hash) && blockAt(state, height) === undefined,
+  );
   return {
-    step: unchangedStep(state),
+    step: { ...unchangedStep(state), newBlocks },
     matched: read.filter(({ txHash }) => !doubted.has(txHash)),
     matchedState: 'VERIFIED',
     orphaned: [],
@@ -113,22 +128,21 @@ function identityOf(transfer: LiveTransfer | MatchedTransfer): string {
 
 /** Segments of two branches could contain a transaction twice. Throws BRANCHES_DIFFER unless they are linked. */
 function checkLinked(segments: readonly SegmentRead[]): void {
-  segments.forEach(({ headers: [first] }, place) => {
+  segments.forEach(({ from, below: parent }, place) => {
     const below = segments[place - 1]?.headers.at(-1);
-    if (first === undefined || below === undefined || first.parentHash === below.hash) return;
-    const context = { height: first.height, parent: first.parentHash, below: below.hash };
+    if (below === undefined || parent === below.hash) return;
+    const context = { height: from, parent, below: below.hash };
     throw scanError('BRANCHES_DIFFER', 'the segments of a rescan are from different branches', context);
   });
 }
 
 async function readSegments(
   scanning: Scanning,
-  state: ChainState,
   range: { readonly from: number; readonly to: number },
   options: ReadOptions & { readonly limit: ReadingLimit },
 ): Promise<readonly SegmentRead[]> {
   const ranges = splitRange({ kind: 'verified', ...range }, () => segmentBlocks(scanning));
-  const reads = readSegmentsAhead(scanning, state, ranges, { ...options, most: SEGMENTS_PER_PART });
+  const reads = readSegmentsAhead(scanning, ranges, { ...options, most: SEGMENTS_PER_PART });
   try {
     const segments: SegmentRead[] = [];
     for (let read = await reads.next(); read !== undefined; read = await reads.next()) segments.push(read);

@@ -52,7 +52,7 @@ const RESTS = Array.from({ length: 9 }, () => 'rest');
 describe('rest', () => {
   it('leaves nine of ten polls out while no work is open', async () => {
     const { polls, world } = resting();
-    expect(await polls(21)).toEqual(['follow', ...RESTS, 'after-rest', ...RESTS, 'after-rest']);
+    expect(await polls(21)).toEqual(['follow', ...RESTS, 'look', ...RESTS, 'look']);
     expect(world.following).toEqual([true, false]); // the round of a rest subscribes to no heads
   });
 
@@ -70,7 +70,7 @@ describe('rest', () => {
     const { rest, polls, pass, world } = resting();
     await polls(3);
     pass(REST_MS);
-    expect(await rest.next()).toBe('after-rest'); // and the round leaves work
+    expect(await rest.next()).toBe('look'); // and the round leaves work
     pass(POLL_MS);
     expect(await rest.next()).toBe('follow');
     expect(world.following.at(-1)).toBe(true);

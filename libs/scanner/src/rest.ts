@@ -7,8 +7,12 @@ import type { Scanning } from './scanning.ts';
  */
 const FAILURE_SETTLED_SECONDS = 300;
 
-/** 'rest': no round now. 'after-rest': the first round since the nodes were last left unasked. */
-export type Pace = 'rest' | 'after-rest' | 'follow';
+/**
+ * - rest: no round now.
+ * - look: a round of a resting chain, for payments that no open work awaits.
+ * - after-rest: the first round since the nodes were last left unasked.
+ */
+export type Pace = 'rest' | 'look' | 'after-rest' | 'follow';
 
 /**
  * A chain rests while it has no open work: only the database is asked at each poll, and the nodes every
@@ -64,15 +68,15 @@ export function createRest(
       const hasRested = isResting;
       const mayRest = quietSinceMs !== undefined && restIntervalMs > pollIntervalMs;
       const isDue = quietSinceMs !== undefined && hasPassed(quietSinceMs, restIntervalMs);
-      if (hasRested && isDue) {
-        end();
-        return 'after-rest';
-      }
-      const rests = mayRest && !isDue && !(await isAwaited());
+      const rests = mayRest && !(await isAwaited());
       change(rests);
       onFollowing(!rests);
-      if (rests) return 'rest';
+      if (rests && !isDue) return 'rest';
       quietSinceMs = undefined;
+      if (rests) {
+        change(false); // its alarms count while the nodes are asked
+        return 'look';
+      }
       return hasRested ? 'after-rest' : 'follow';
     },
     /** A round ended and left no work. */

@@ -13,7 +13,7 @@ export interface MatchedTransfer extends Transfer {
 /** Not orphaned, with the fields that a later read must match. */
 export interface LiveTransfer extends Pick<
   MatchedTransfer,
-  'txHash' | 'position' | 'blockHash' | 'contract' | 'to' | 'amountBaseUnits'
+  'txHash' | 'position' | 'blockHeight' | 'blockHash' | 'contract' | 'to' | 'amountBaseUnits'
 > {
   /** Decimal row id. */
   readonly transferId: string;

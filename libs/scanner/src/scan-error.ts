@@ -8,6 +8,8 @@ export type ScanErrorCode =
   | 'NODE_FAR_BEHIND'
   /** The verified read returned other blocks than the seen pass: two nodes, or a reorganisation. Retryable. */
   | 'BRANCHES_DIFFER'
+  /** Two sources name another block in place of the verified one. The scanner searches the fork. Retryable. */
+  | 'VERIFIED_BLOCK_LEFT'
   /** Only one source shows a branch that forks below the verified block. Retryable. */
   | 'BRANCH_NOT_VOUCHED'
   /** Only one source has the blocks that would make the next block deep enough. Retryable. */
@@ -42,8 +44,8 @@ export function isHalt(error: unknown): error is ScanError {
 
 /** Answers contradict each other or the seen blocks: two nodes, or a reorganisation. */
 export function isContradiction(error: unknown): boolean {
-  const isOfBranches = isScanError(error, 'BRANCHES_DIFFER') || isScanError(error, 'BRANCH_NOT_VOUCHED');
-  return isReaderError(error, 'INCONSISTENT_ANSWER') || isOfBranches;
+  const codes: readonly ScanErrorCode[] = ['BRANCHES_DIFFER', 'VERIFIED_BLOCK_LEFT', 'BRANCH_NOT_VOUCHED'];
+  return isReaderError(error, 'INCONSISTENT_ANSWER') || codes.some((code) => isScanError(error, code));
 }
 
 export function isScanError(error: unknown, code: ScanErrorCode): error is ScanError {

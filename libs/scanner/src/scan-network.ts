@@ -20,6 +20,8 @@ export interface ScanNetwork extends Pick<
   readonly headStaleSeconds: number;
   /** Between polls at rest; equal to `pollIntervalMs`: the chain never rests. */
   readonly restIntervalMs: number;
+  /** Larger orders need more confirmations (`confirmationsByAmount`). */
+  readonly hasDepthByAmount?: boolean;
   /** By canonical contract; null is the native coin. */
   readonly symbols: ReadonlyMap<TokenContract | null, string>;
 }
@@ -59,6 +61,7 @@ export function scanNetworkOf(
     symbols,
     pollIntervalMs,
     restIntervalMs: restIntervalMsOf(network),
+    hasDepthByAmount: (network.confirmationsByAmount ?? []).length > 0,
     reorgWindow,
     maxBlockRange,
   };

@@ -64,7 +64,11 @@ export function createScanTick(deps: ScanTickDeps): (signal: AbortSignal) => Pro
         return undefined;
       }
       const opened = isCurrent ? before.state : await open(deps, lease, { signal });
-      const round = rounds.round(lease, opened, { signal, hasRested: pace === 'after-rest' });
+      const round = rounds.round(lease, opened, {
+        signal,
+        isLook: pace === 'look',
+        hasRested: pace === 'after-rest',
+      });
       const { state, next } = await commitEach(round, opened, async (from, planned) =>
         commit(deps, lease, from, await rounds.withFates(from, planned, { signal })),
       );
@@ -152,7 +156,7 @@ async function readFirstState({ network, reader }: Scanning, options: ReadOption
   const head = await reader.head(options);
   const finalizedHeight =
     network.confirmations === 'finalized'
-      ? Math.min(await reader.finalizedHeight(options), head.height)
+      ? Math.min((await reader.finalized(options)).height, head.height)
       : null;
   const facts = { linkedHeight: head.height, finalizedHeight, isFinalityStale: false };
   const verifiedHeight = Math.max(0, verifiableHeight(network, facts));

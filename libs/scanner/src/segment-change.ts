@@ -2,6 +2,7 @@ import { hasFinalBlocks } from '@opentill/contracts/network-config';
 import type { BlockHeader } from '@opentill/chain/block';
 import type { RangeProof } from '@opentill/chain/epoch-committee';
 import { blockAt, seenBlock, verifiedBlock, type ChainState, type HeadBlock } from './chain-state.ts';
+import type { BlockName } from './depth.ts';
 import type { SegmentRead } from './read-segment.ts';
 import { notFound, type ScanChange } from './scan-change.ts';
 import type { ScanNetwork } from './scan-network.ts';
@@ -16,9 +17,18 @@ export interface ScanGoal {
   /** Null if only depth decides, or while finality is unknown. */
   readonly finalizedHeight: number | null;
   readonly isFinalityStale: boolean;
+  /**
+   * The block that makes `verifiedHeight` deep enough. Two sources named it, and must name it again after a range was
+   * read. Absent if finality suffices.
+   */
+  readonly deepBy?: BlockName | undefined;
 }
 
-/** Recorded transfers that the verified blocks lack are orphaned; unrecorded ones are added. */
+/**
+ * Recorded transfers that the verified blocks lack are orphaned; unrecorded ones are added. Blocks above the verified
+ * one are the word of one source. Those of a verified range are replaced by the blocks on which two sources agree, and
+ * those above it are removed if they do not follow it: the seen pass then reads them again.
+ */
 export function changeOf(
   network: Pick<ScanNetwork, 'confirmations' | 'finality'>,
   state: ChainState,
@@ -30,7 +40,8 @@ export function changeOf(
   const headers = reads.flatMap((read) => read.headers);
   const matched = reads.flatMap((read) => read.matched);
   const last = headers.at(-1) ?? seenBlock(state);
-  const seenAfter = Math.max(seenHeight, last.height);
+  const isFollowed = !isVerified || canBeFollowed(state, last);
+  const seenAfter = isFollowed ? Math.max(seenHeight, last.height) : last.height;
   const proofs = reads.map((read) => read.proof);
   return {
     step: {
@@ -40,9 +51,9 @@ export function changeOf(
         (last.height === seenAfter ? last : state.head),
       finalizedHeight: finalizedAfter(network, state, goal, seenAfter),
       verifiedHeight: isVerified ? last.height : state.verifiedHeight,
-      ancestorHeight: seenHeight,
-      newBlocks: headers.filter((header) => header.height > seenHeight),
-      corrected: isVerified ? headers.filter((header) => isCorrection(state, header)) : [],
+      ancestorHeight: isFollowed ? seenHeight : last.height,
+      newBlocks: headers.filter((header) => isNews(state, header)),
+      dropped: isVerified ? unconfirmed(state, headers) : [],
     },
     matched,
     matchedState: isVerified ? 'VERIFIED' : 'DETECTED',
@@ -68,14 +79,31 @@ function finalizedAfter(
   return Math.max(state.finalizedHeight ?? 0, Math.min(goal.finalizedHeight, seenAfter));
 }
 
-/**
- * Sources agree only on the hash; time and epoch of the stored block came from one source. Orders expire by the
- * verified time, and SUI transactions by the verified epoch.
- */
-function isCorrection(state: ChainState, { height, timeSeconds, epoch }: BlockHeader): boolean {
-  const stored = blockAt(state, height);
-  if (stored === undefined) return false;
-  return stored.timeSeconds !== timeSeconds || (epoch !== undefined && stored.epoch !== epoch);
+function isNews(state: ChainState, header: BlockHeader): boolean {
+  const stored = blockAt(state, header.height);
+  return (
+    stored?.hash !== header.hash ||
+    stored.parentHash !== header.parentHash ||
+    stored.timeSeconds !== header.timeSeconds ||
+    (header.epoch !== undefined && stored.epoch !== header.epoch)
+  );
+}
+
+/** False if the stored block at its height, or the parent of the one above, is another block. */
+function canBeFollowed(state: ChainState, { height, hash }: BlockHeader): boolean {
+  return (
+    (blockAt(state, height)?.hash ?? hash) === hash &&
+    (blockAt(state, height + 1)?.parentHash ?? hash) === hash
+  );
+}
+
+/** Heights of stored blocks in a verified range that are not among its headers. */
+function unconfirmed(state: ChainState, headers: readonly BlockHeader[]): readonly number[] {
+  const heights = new Set(headers.map(({ height }) => height));
+  const end = headers.at(-1)?.height ?? 0;
+  return state.blocks.flatMap(({ height }) =>
+    height > state.verifiedHeight && height <= end && !heights.has(height) ? [height] : [],
+  );
 }
 
 /** Proof of the blocks that the verified cursor passes. Undefined unless every segment is proven and linked. */

@@ -1,52 +1,41 @@
 import type { BlockHeader } from '@opentill/chain/block';
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import type { CatchingUp } from './catch-up.ts';
-import { seenBlock, type ChainState, type HeadBlock } from './chain-state.ts';
-import { createFinalityWatch } from './finality-watch.ts';
+import { createChainFinality, type NamedHead } from './chain-finality.ts';
+import { seenBlock, type ChainState } from './chain-state.ts';
+import { findConfirmedDepth, verifiedTarget } from './depth.ts';
 import { isolateFailure } from './isolate-failure.ts';
-import { readSegment } from './read-segment.ts';
-import type { Changes } from './scan-change.ts';
+import { planVerifiedRange } from './plan-verified-range.ts';
+import type { Changes, ScanChange } from './scan-change.ts';
+import { isScanError } from './scan-error.ts';
 import type { Scanning } from './scanning.ts';
-import { changeOf, type ScanGoal } from './segment-change.ts';
-import { confirmDepths, verifiableHeight, verifiedTarget } from './depth.ts';
+import { planTakingBack } from './seen-pass.ts';
+import type { ScanGoal } from './segment-change.ts';
+import { createVerifyPace } from './verify-pace.ts';
 
-interface Finality {
-  readonly finalizedHeight: number | null;
-  readonly isFinalityStale: boolean;
-}
-
-export function createVerifiedPass(scanning: Scanning, catchingUp: CatchingUp) {
-  const { network, observe } = scanning;
-  const finality = createFinalityWatch(scanning);
-  const verifying = isolateFailure(scanning, 'verified');
-  const askingFinality = isolateFailure(scanning, 'finality');
-  const highestConfirmed = confirmDepths(scanning);
-
-  async function finalityAt(state: ChainState, head: HeadBlock, options: ReadOptions): Promise<Finality> {
-    const known = { finalizedHeight: state.finalizedHeight, headHeight: head.height };
-    try {
-      const finalizedHeight = await finality.look(known, options);
-      return { finalizedHeight, isFinalityStale: finality.view().isStale };
-    } finally {
-      observe.finalitySeen(network.chain, finality.view());
-    }
-  }
-
-  async function goalOf(state: ChainState, options: ReadOptions): Promise<ScanGoal | undefined> {
-    const seenHeight = seenBlock(state).height;
-    const { head, verifiedHeight } = state;
-    if (verifiedHeight === seenHeight) return undefined;
-    const named = await finalityAt(state, head, options);
-    const finalizedHeight =
-      named.finalizedHeight === null ? null : Math.min(named.finalizedHeight, seenHeight);
-    const target = verifiedTarget({ ...state, finalizedHeight }, network, named.isFinalityStale);
-    if (target === verifiedHeight) return undefined;
-    const confirmed = await highestConfirmed(target, state, { finalizedHeight }, options);
-    return { ...named, head, seenHeight, verifiedHeight: confirmed, finalizedHeight };
-  }
-
+/** Reads of blocks that were not seen before: up to a head after a rest or a long gap, or at a rest. */
+export function createHeadReading(scanning: Scanning, catchingUp: CatchingUp) {
+  const finality = createChainFinality(scanning);
   return {
-    async *catchUpWithHead(
+    finality,
+    nameHead: finality.nameHead,
+    /**
+     * One range at a chain that rests, of the blocks that are deep enough. They are read once, and no block above.
+     * False if a block may be left that is deep enough.
+     */
+    async *look(
+      before: ChainState,
+      named: NamedHead,
+      options: ReadOptions,
+    ): Changes<readonly [ChainState, boolean]> {
+      const goal = await finality.goalAtHead(before, named, options);
+      const seenHeight = Math.max(seenBlock(before).height, goal.verifiedHeight);
+      const caughtUp = yield* catchingUp.run('verified', before, { ...goal, seenHeight }, options);
+      const isComplete = caughtUp.failure === undefined && !finality.isFailing();
+      if (isComplete) scanning.observe.verifiedRead(scanning.network.chain);
+      return [caughtUp.state, isComplete];
+    },
+    async *catchUp(
       before: ChainState,
       head: BlockHeader,
       hasRested: boolean,
@@ -54,39 +43,84 @@ export function createVerifiedPass(scanning: Scanning, catchingUp: CatchingUp) {
     ): Changes<ChainState> {
       const isDeep = hasRested && isLongerThanDepth(before, head);
       if (!catchingUp.isWorthwhile(head.height - seenBlock(before).height, isDeep)) return before;
-      const named = verifying.isDue()
-        ? await askingFinality.run(options, () => finalityAt(before, head, options))
-        : undefined;
-      const goal = goalAtHead(scanning, before, head, named);
+      const goal = await finality.goalAtHead(before, { head }, options);
       return (yield* catchingUp.run('catch-up', before, goal, options)).state;
     },
-    async *run(before: ChainState, options: ReadOptions): Changes<ChainState> {
-      const plan = await verifying.run(options, async () => {
+  };
+}
+
+export function createVerifiedPass(
+  scanning: Scanning,
+  catchingUp: CatchingUp,
+  finality: ReturnType<typeof createChainFinality>,
+) {
+  const { network, observe } = scanning;
+  const pace = createVerifyPace(scanning);
+  const verifying = isolateFailure(scanning, 'verified');
+  let wasDue = true;
+
+  async function goalOf(state: ChainState, options: ReadOptions): Promise<ScanGoal | undefined> {
+    const seenHeight = seenBlock(state).height;
+    const { head, verifiedHeight } = state;
+    if (verifiedHeight === seenHeight) return undefined;
+    const named = await finality.at(state, head, options);
+    const finalizedHeight =
+      named.finalizedHeight === null ? null : Math.min(named.finalizedHeight, seenHeight);
+    const { isFinalityStale } = named;
+    const target = verifiedTarget({ ...state, finalizedHeight }, network, isFinalityStale);
+    if (target === verifiedHeight) return undefined;
+    const facts = { finalizedHeight };
+    const { height, deepBy } = await findConfirmedDepth(scanning, target, state, facts, options);
+    return { head, seenHeight, verifiedHeight: height, finalizedHeight, isFinalityStale, deepBy };
+  }
+
+  /** The change that takes back the verified block, if two sources replace it. Otherwise the error is thrown. */
+  async function repair(state: ChainState, error: unknown, options: ReadOptions): Promise<ScanChange> {
+    if (!isScanError(error, 'VERIFIED_BLOCK_LEFT')) throw error;
+    const change = await planTakingBack(scanning, state, options);
+    if (change === undefined) throw error;
+    return change;
+  }
+
+  return {
+    /** `isAwaited`: the outcome of an own transaction waits for it. */
+    async *run(before: ChainState, isAwaited: boolean, options: ReadOptions): Changes<ChainState> {
+      wasDue = isAwaited || verifying.isFailing() || (await pace.isDue(before));
+      if (!wasDue) {
+        observe.verifiedRead(network.chain);
+        return before;
+      }
+      const next = await verifying.run(options, async () => {
         const goal = await goalOf(before, options);
         if (goal === undefined) return { isIdle: true };
-        const from = before.verifiedHeight + 1;
         if (catchingUp.isWorthwhile(goal.verifiedHeight - before.verifiedHeight)) return { goal };
-        const to = Math.min(goal.verifiedHeight, before.verifiedHeight + network.maxBlockRange);
-        const read = await readSegment(scanning, before, { kind: 'verified', from, to }, options);
-        return { change: changeOf(network, before, goal, [read]) };
+        const plan = planVerifiedRange(scanning, before, goal, options);
+        return { change: await plan.catch((error: unknown) => repair(before, error, options)) };
       });
-      if (plan?.isIdle === true) observe.verifiedRead(network.chain);
-      let state = plan?.change === undefined ? before : yield plan.change;
-      if (plan?.goal !== undefined) {
-        const caughtUp = yield* catchingUp.run('verified', before, plan.goal, options);
-        if (caughtUp.failure !== undefined) verifying.backOff(caughtUp.failure);
+      if (next?.isIdle === true) observe.verifiedRead(network.chain);
+      let state = next?.change === undefined ? before : yield next.change;
+      if (next?.goal !== undefined) {
+        const caughtUp = yield* catchingUp.run('verified', before, next.goal, options);
         ({ state } = caughtUp);
+        const { failure } = caughtUp;
+        const isLeft = isScanError(failure, 'VERIFIED_BLOCK_LEFT');
+        const change = isLeft && (await verifying.run(options, () => repair(state, failure, options)));
+        if (change) state = yield change;
+        else if (failure !== undefined && !isLeft) verifying.backOff(failure);
       }
-      if (state.verifiedHeight > before.verifiedHeight) observe.verifiedRead(network.chain);
+      if (state.verifiedHeight > before.verifiedHeight) {
+        observe.verifiedRead(network.chain);
+        pace.verified();
+      }
       return state;
     },
     /** A block is deep enough to verify; 'later' during back-off, and after a failure, which may hide such a block. */
     hasMore(state: ChainState): boolean | 'later' {
       const { isStale, height: finalizedHeight = state.finalizedHeight } = finality.view();
-      const isMore = verifiedTarget({ ...state, finalizedHeight }, network, isStale) > state.verifiedHeight;
+      const target = verifiedTarget({ ...state, finalizedHeight }, network, isStale);
+      const isMore = wasDue && target > state.verifiedHeight;
       return (isMore && verifying.isDue()) || ((isMore || verifying.isFailing()) && 'later');
     },
-    forget: finality.forget,
   };
 }
 
@@ -97,21 +131,4 @@ export function createVerifiedPass(scanning: Scanning, catchingUp: CatchingUp) {
 function isLongerThanDepth(state: ChainState, head: BlockHeader): boolean {
   const seenHeight = seenBlock(state).height;
   return head.height - seenHeight > Math.max(1, seenHeight - state.verifiedHeight);
-}
-
-/** Verifies blocks that will be deep enough; none while finality is unknown. */
-function goalAtHead(
-  { network }: Scanning,
-  state: ChainState,
-  head: BlockHeader,
-  named: Finality | undefined,
-): ScanGoal {
-  const verifiable =
-    named === undefined ? 0 : verifiableHeight(network, { linkedHeight: head.height, ...named });
-  return {
-    head,
-    seenHeight: head.height,
-    verifiedHeight: Math.max(state.verifiedHeight, verifiable),
-    ...(named ?? { finalizedHeight: null, isFinalityStale: false }),
-  };
 }

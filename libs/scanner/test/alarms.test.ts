@@ -160,9 +160,9 @@ describe('head time', () => {
     const scan = await openAtHead();
     await round(scan);
     const head = node.head();
-    scan.observe.headNamed(CHAIN, { ...head, timeSeconds: head.timeSeconds + 10 ** 9 });
+    scan.observe.headNamed(CHAIN, { ...head, timeSeconds: head.timeSeconds + 10 ** 9 }, false);
     scan.clock.pass(60_000);
-    scan.observe.headNamed(CHAIN, { ...head, timeSeconds: head.timeSeconds + 100 });
+    scan.observe.headNamed(CHAIN, { ...head, timeSeconds: head.timeSeconds + 100 }, false);
     scan.clock.pass(61_000);
     await round(scan);
     expect(await raised(scan)).toEqual(['head-stale']);

@@ -41,10 +41,15 @@ export interface MockNodeFaults {
 
 export type MockNode = ReturnType<typeof createMockNode>;
 
+type ReadKind = 'seen' | 'branch' | 'verified';
+
 const SECONDS_PER_BLOCK = 12;
 
-/** An in-memory chain, for situations that a devnet cannot produce on time. */
-export function createMockNode(chain: Chain) {
+/**
+ * An in-memory chain, for situations that a devnet cannot produce on time. `isSparse`: returns of a range only the last
+ * header, as an EVM reader does.
+ */
+export function createMockNode(chain: Chain, { isSparse = false }: { readonly isSparse?: boolean } = {}) {
   const blocks: MockBlock[] = [];
   let branch = 0;
   let finalized = 0;
@@ -120,10 +125,14 @@ export function createMockNode(chain: Chain) {
     return read;
   }
 
-  function readRange(from: number, to: number, hidden: ReadonlySet<TxHash>): RangeRead {
+  function readRange(from: number, to: number, kind: ReadKind, headersAt: readonly number[] = []): RangeRead {
     const read = range(from, to);
+    const hidden = kind === 'verified' ? faults.hiddenFromVerified : faults.hiddenFromSeen;
     const transfers = read.flatMap(candidates).filter((transfer) => !hidden.has(transfer.txHash));
-    return { headers: read.map(headerOf), transfers };
+    if (!isSparse || kind === 'branch') return { headers: read.map(headerOf), transfers };
+    const below = read[0]!.parentHash;
+    const returned = read.filter(({ height }) => height === to || headersAt.includes(height));
+    return { headers: returned.map(headerOf), below, transfers };
   }
 
   // async, so that an error of beforeCall becomes a rejection, as with a real node
@@ -146,10 +155,11 @@ export function createMockNode(chain: Chain) {
     method: string,
     from: number,
     to: number,
-    hidden: ReadonlySet<TxHash>,
+    kind: ReadKind,
+    headersAt?: readonly number[],
   ): Promise<RangeRead> {
     reads.push({ method, from, to });
-    return call(method, () => readRange(from, to, hidden));
+    return call(method, () => readRange(from, to, kind, headersAt));
   }
 
   const reader: ChainReader = {
@@ -160,18 +170,21 @@ export function createMockNode(chain: Chain) {
         const head = headerOf(visible().at(-1)!);
         return claimed === undefined ? head : { ...head, height: claimed, hash: '0xclaimed' as BlockHash };
       }),
-    finalizedHeight: () =>
-      call('finalizedHeight', () => {
+    finalized: () =>
+      call('finalized', () => {
         if (faults.finalityStalled) throw readerError('FINALITY_UNAVAILABLE', 'stalled');
-        return finalized;
+        return { ...headerOf(blocks[finalized] ?? blocks.at(-1)!), height: finalized };
       }),
     headers: (from, to) => call('headers', () => range(from, to).map(headerOf)),
-    readSeen: (from, to) => readFor('readSeen', from, to, faults.hiddenFromSeen),
-    readVerified: (from, to) => readFor('readVerified', from, to, faults.hiddenFromVerified),
-    confirmTransfers: (asked) =>
+    readSeen: (from, to, { everyBlock = false } = {}) =>
+      readFor('readSeen', from, to, everyBlock ? 'branch' : 'seen'),
+    readVerified: (from, to, _expected, { headersAt } = {}) =>
+      readFor('readVerified', from, to, 'verified', headersAt),
+    confirmTransfers: (asked, { headers: known = [] } = {}) =>
       call('confirmTransfers', () => {
         const confirmed: Transfer[] = [];
         const refuted: CandidateTransfer[] = [];
+        const headers: BlockHeader[] = [];
         for (const candidate of asked) {
           const block = visible().find((b) => b.txs.some((tx) => tx.hash === candidate.txHash));
           if (block === undefined) throw readerError('BLOCK_NOT_FOUND', 'in no block');
@@ -180,8 +193,9 @@ export function createMockNode(chain: Chain) {
           const proven = prove(block, candidate);
           if (proven === undefined) refuted.push(candidate);
           else confirmed.push(proven);
+          if (![...known, ...headers].some(({ hash }) => hash === block.hash)) headers.push(headerOf(block));
         }
-        return { confirmed, refuted };
+        return { confirmed, refuted, headers };
       }),
     readFates: async (own, { atHeight = 0, byOneSource = false } = {}) => {
       if (own.length === 0) return { fates: [], disputed: [] };

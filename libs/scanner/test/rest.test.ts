@@ -101,14 +101,24 @@ describe('rest', () => {
     expect(await poll(scan, 5)).toEqual([]);
     const calls = await poll(scan, 2 * REST_POLLS);
     expect(calls.filter((method) => method === 'head')).toHaveLength(2);
-    expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 22, verified: 20 });
+    expect(await storedCursor(admin.kysely)).toMatchObject({ head: 22, seen: 20, verified: 20 });
   });
 
-  it('reads a gap after a rest once if it is longer than the depth', async () => {
+  it('reads at rest only blocks that are deep enough, once', async () => {
     const scan = await openResting();
     for (let i = 0; i < 4; i += 1) node.mine();
     node.reads.length = 0;
     await poll(scan, REST_POLLS);
+    expect(node.reads).toEqual([{ method: 'readVerified', from: 19, to: 22 }]);
+    expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 22, verified: 22 });
+  });
+
+  it('reads the gap to the head once when an order ends the rest', async () => {
+    const scan = await openResting();
+    for (let i = 0; i < 4; i += 1) node.mine();
+    node.reads.length = 0;
+    await setOrders('INIT');
+    await poll(scan);
     expect(node.reads.toSorted((a, b) => a.from - b.from)).toEqual([
       { method: 'readVerified', from: 19, to: 22 },
       { method: 'readSeen', from: 23, to: 24 },
@@ -116,17 +126,28 @@ describe('rest', () => {
     expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 24, verified: 22 });
   });
 
-  it('shows a late payment after a rest and follows it until it is verified', async () => {
+  it('verifies blocks that no payment waits for once per rest, also with an open order', async () => {
+    const scan = await openResting();
+    await setOrders('INIT');
+    await poll(scan);
+    node.reads.length = 0;
+    for (let i = 0; i < 2 * REST_POLLS; i += 1) {
+      node.mine();
+      await poll(scan);
+    }
+    expect(node.reads.filter(({ method }) => method === 'readSeen')).toHaveLength(2 * REST_POLLS);
+    expect(node.reads.filter(({ method }) => method === 'readVerified').length).toBeLessThan(8);
+  });
+
+  it('verifies a late payment at a rest, once it is deep enough', async () => {
     const scan = await openResting();
     node.mine(aTx({ to: ALICE, amount: 5n }));
     await poll(scan, REST_POLLS);
-    expect(await recordedTransfers(admin.kysely)).toMatchObject([{ to: ALICE, state: 'DETECTED' }]);
-    expect(await isAwake(scan)).toBe(true);
+    expect(await recordedTransfers(admin.kysely)).toEqual([]);
     node.mine();
     node.mine();
-    await poll(scan);
-    expect(await recordedTransfers(admin.kysely)).toMatchObject([{ state: 'VERIFIED' }]);
-    await poll(scan);
+    await poll(scan, REST_POLLS);
+    expect(await recordedTransfers(admin.kysely)).toMatchObject([{ to: ALICE, state: 'VERIFIED' }]);
     expect(await poll(scan, 5)).toEqual([]);
   });
 });

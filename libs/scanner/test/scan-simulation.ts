@@ -152,7 +152,7 @@ export function describeSimulation({
               'confirmTransfers',
               'readFates',
               'headers',
-              'finalizedHeight',
+              'finalized',
             ),
           }),
         },
@@ -179,23 +179,30 @@ export function describeSimulation({
     it.each([
       { name: 'three confirmations', network: MOCK_NETWORK },
       {
-        name: 'finality',
+        name: 'three confirmations, ranges and rests',
+        isSparse: true,
+        network: { ...MOCK_NETWORK, restIntervalMs: 5_000 },
+      },
+      {
+        name: 'finality, ranges and rests',
+        isSparse: true,
         network: { ...finalized, finality: { staleSeconds: 30, minDepth: 2 }, restIntervalMs: 5_000 },
       },
       {
-        name: 'a fallback depth for stale finality',
+        name: 'a fallback depth for stale finality, ranges',
+        isSparse: true,
         network: { ...finalized, finality: { staleSeconds: 30, fallbackDepth: 5 } },
       },
-    ] as { name: string; network: ScanNetwork }[])(
+    ] as { name: string; isSparse?: boolean; network: ScanNetwork }[])(
       'ends with the transfers of the chain: $name',
-      async ({ network }) => {
+      async ({ network, isSparse = false }) => {
         let reorganisations = 0;
         let longRanges = 0;
         let payouts = 0;
         await fc.assert(
           fc.asyncProperty(deeds, async (history: readonly Deed[]) => {
             await forgetScans(simulation.admin);
-            const node = createMockNode(CHAIN);
+            const node = createMockNode(CHAIN, { isSparse });
             for (let i = 0; i < FIRST_BLOCKS; i += 1) node.mine();
             let final = FIRST_BLOCKS - 2;
             node.finalize(final);

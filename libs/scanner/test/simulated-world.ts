@@ -63,6 +63,8 @@ export function createCrasher() {
         openTransactions: around(store.openTransactions),
         takenTransactions: around(store.takenTransactions),
         liveTransfers: around(store.liveTransfers),
+        lowestUnverified: around(store.lowestUnverified),
+        recordedHeights: around(store.recordedHeights),
         pauseReason: store.pauseReason,
         nextRescan: around(store.nextRescan),
         isAwaited: async () => false, // a network with a rest interval rests whenever it can
@@ -106,7 +108,7 @@ export function useSimulation() {
   });
 
   function createWorld(crasher: Crasher) {
-    const node = createMockNode(CHAIN);
+    const node = createMockNode(CHAIN, { isSparse: true });
     node.faults.beforeCall = () => crasher.step();
     let replica = 0;
     return {

@@ -45,6 +45,8 @@ export interface ChainCondition {
   readonly state?: ChainState | undefined;
   /** Seconds since 1970. */
   readonly headTimeSeconds: number;
+  /** Blocks near the head are left unread on purpose. */
+  readonly isLook?: boolean | undefined;
   readonly finality?: FinalityView | undefined;
   readonly halted?: string | undefined;
   /** Only if this process detected the halt. */
@@ -120,7 +122,9 @@ function progressAlarms(condition: ChainCondition, state: ChainState, nowMs: num
     ],
     [
       'far-behind',
-      behindSeconds > network.headStaleSeconds && `seen block is ${behindSeconds} s behind the head`,
+      condition.isLook !== true &&
+        behindSeconds > network.headStaleSeconds &&
+        `seen block is ${behindSeconds} s behind the head`,
     ],
   ];
 }

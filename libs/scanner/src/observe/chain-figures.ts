@@ -18,6 +18,7 @@ export interface ChainFigures extends Omit<
   network?: ScanNetwork;
   sources?: ChainReader['sources'];
   headTimeSeconds?: number | undefined;
+  isLook?: boolean | undefined;
   /** When this process started to scan the chain or to wait for its lease. */
   watchedAtMs: number;
   openedAtMs: number;

@@ -52,6 +52,27 @@ export function readChain(db: Db) {
       );
       return rows[0]?.awaited !== false;
     },
+    /** Height of the lowest payment above the verified height that is not verified. */
+    async lowestUnverified(chain: Chain, verifiedHeight: number): Promise<number | undefined> {
+      const { rows } = await sql<{ height: number }>`
+        select block_height as height from transfer
+        where chain = ${chain} and block_height > ${verifiedHeight} and state = 'DETECTED'
+        order by block_height limit 1`.execute(db);
+      return rows[0]?.height;
+    },
+    /**
+     * Heights of blocks that must stay stored when the range is verified: of own transactions that wait for it, and those
+     * at which the signer read balances (`confirm_balance()`).
+     */
+    async recordedHeights(chain: Chain, from: number, to: number): Promise<readonly number[]> {
+      const { rows } = await sql<{ height: number }>`
+        select unnest(balance_heights(${chain}, ${from - 1}, ${to})) as height
+        union select block_height from own_transaction_fate
+          where chain = ${chain} and block_height between ${from} and ${to} and state <> 'ORPHANED'`.execute(
+        db,
+      );
+      return rows.map(({ height }) => height);
+    },
     readStatus: (chain: Chain) => readScannedStatus(db, chain),
   };
 }
@@ -124,18 +145,20 @@ async function liveTransfers(
     transfer_id: string;
     tx_hash: TxHash;
     position: TransferPosition;
+    block_height: number;
     block_hash: BlockHash;
     contract_address: TokenContract | null;
     to_address: Address;
     amount: bigint;
   }>`
-    select transfer_id::text, tx_hash, position, block_hash, contract_address, to_address, amount from transfer
+    select transfer_id::text, tx_hash, position, block_height, block_hash, contract_address, to_address, amount from transfer
     where chain = ${chain} and block_height >= ${from} and (${to ?? null}::int8 is null or block_height <= ${to ?? null})
       and state <> 'ORPHANED'`.execute(db);
   return rows.map((row) => ({
     transferId: row.transfer_id,
     txHash: row.tx_hash,
     position: row.position,
+    blockHeight: row.block_height,
     blockHash: row.block_hash,
     contract: row.contract_address,
     to: row.to_address,

@@ -8,7 +8,7 @@ import type { ChainStatus } from '@opentill/domain/chain-status';
 import type { Chain } from '@opentill/domain/chains';
 import type { Clock } from '@opentill/runtime/clock';
 import type { NewId } from '@opentill/runtime/ids';
-import { applyStep, seenBlock, type ChainState } from '../chain-state.ts';
+import { applyStep, blockAt, seenBlock, type ChainState } from '../chain-state.ts';
 import type { ScanChange, Written } from '../scan-change.ts';
 import { eventsOf } from '../scan-events.ts';
 import type { ScanNetwork } from '../scan-network.ts';
@@ -64,10 +64,9 @@ export function createScanStore(deps: ScanStoreDeps) {
         await assertLease(tx, schema, lease);
         await moveCursor(tx, network.chain, before, {
           state,
-          newBlocks: [
-            ...(change.step.corrected ?? []),
-            ...state.blocks.filter((block) => block.height > change.step.ancestorHeight),
-          ],
+          newBlocks: change.step.newBlocks.filter(({ height }) => blockAt(state, height) !== undefined),
+          ancestorHeight: change.step.ancestorHeight,
+          dropped: change.step.dropped ?? [],
           token: lease.fencingToken,
           isProven: change.proof !== undefined,
         });

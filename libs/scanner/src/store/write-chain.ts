@@ -52,6 +52,8 @@ export async function moveCursor(
   to: {
     readonly state: ChainState;
     readonly newBlocks: readonly BlockHeader[];
+    readonly ancestorHeight: number;
+    readonly dropped: readonly number[];
     readonly token: number;
     readonly isProven: boolean;
   },
@@ -68,7 +70,9 @@ export async function moveCursor(
       on conflict (chain, height) do update
         set hash = excluded.hash, parent_hash = excluded.parent_hash, block_time = excluded.block_time
     ), dropped as (
-      delete from block where chain = ${chain} and (height < ${blocks[0]?.height ?? 0} or height > ${seen.height})
+      delete from block where chain = ${chain} and (height < ${blocks[0]?.height ?? 0}
+        or (height > ${to.ancestorHeight} or height = any(${to.dropped}::int8[]))
+          and height <> all(${to.newBlocks.map(({ height }) => height)}::int8[]))
     )
     update chain_cursor set head_height = ${head.height}, head_hash = ${head.hash},
       head_time = to_timestamp(${head.timeSeconds}), finalized_height = ${finalizedHeight},

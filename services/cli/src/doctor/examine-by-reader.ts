@@ -144,7 +144,7 @@ async function attempt<T extends object>(
 }
 
 async function readSolid(reader: ChainReader): Promise<BlockHeader> {
-  const height = await reader.finalizedHeight();
+  const { height } = await reader.finalized();
   const [block] = await reader.headers(height, height);
   if (block === undefined) throw new TypeError('the reader returned no header for the final block');
   return block;
