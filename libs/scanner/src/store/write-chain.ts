@@ -146,18 +146,23 @@ export async function recordTransfers(
   return { detectedIds: idsOf('DETECTED'), verifiedIds: idsOf('VERIFIED') };
 }
 
-/** Orphaned transfers are never deleted. Returns the ids that were live. */
+/**
+ * Orphaned transfers are never deleted. A row that has moved to another block since it was read stays: an earlier commit
+ * of the same catching up may have verified it there. Returns the ids that were live.
+ */
 export async function markOrphaned(
   tx: Tx,
   chain: Chain,
   orphaned: readonly LiveTransfer[],
 ): Promise<readonly string[]> {
   if (orphaned.length === 0) return [];
-  const transferIds = orphaned.map((transfer) => transfer.transferId);
   const { rows } = await sql<{ transfer_id: string }>`
-    update transfer set state = 'ORPHANED', verified_at = null, version = version + 1, updated_at = now()
-    where chain = ${chain} and transfer_id = any(${transferIds}::int8[]) and state <> 'ORPHANED'
-    returning transfer_id::text`.execute(tx);
+    update transfer t set state = 'ORPHANED', verified_at = null, version = version + 1, updated_at = now()
+    from unnest(${orphaned.map(({ transferId }) => transferId)}::int8[],
+      ${orphaned.map(({ blockHash }) => blockHash)}::text[]) as o (transfer_id, block_hash)
+    where t.chain = ${chain} and t.transfer_id = o.transfer_id and t.block_hash = o.block_hash
+      and t.state <> 'ORPHANED'
+    returning t.transfer_id::text`.execute(tx);
   return rows.map((row) => row.transfer_id);
 }
 
