@@ -170,7 +170,7 @@ async function readSameHeaders(
   ]);
   if ('error' in own) return own;
   if ('error' in peer) return peer;
-  const contradiction = compareHeaders(own.value, peer.value);
+  const contradiction = compareHeaders(reading, own.value, peer.value);
   if (contradiction !== undefined)
     reportComparison(reading, pair, contradiction.outcome, contradiction.height);
   return { accounts: [own.value, peer.value] };
