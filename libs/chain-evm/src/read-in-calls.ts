@@ -6,7 +6,8 @@ import type { BlockRange } from './reading.ts';
 import type { EvmSource } from './sources.ts';
 
 /**
- * `blocksMax` is evaluated before each call. A call that is rejected as too large is repeated with half as many blocks.
+ * `blocksMax` is evaluated before each call. A call that is rejected as too large is repeated with half as many blocks;
+ * each success doubles them again.
  * Each part names the hash of the block below it, which must be the last one of the part before. Returns the last header
  * and those of `isWanted`.
  */
@@ -34,7 +35,7 @@ export async function readInCalls(
         });
       for (const header of read.headers) headers.push(header);
       for (const transfer of read.transfers) transfers.push(transfer);
-      halved = Number.POSITIVE_INFINITY;
+      halved *= 2;
       first = call.to + 1;
     } catch (error) {
       if (!isTooLarge(call, error)) throw error;
