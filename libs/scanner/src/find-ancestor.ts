@@ -18,7 +18,7 @@ export interface Fork {
 
 /**
  * Reads headers downwards, from the seen block or a lower head, in growing steps. Undefined if they contradict no
- * stored block. REORG_TOO_DEEP if all stored blocks or a finalized one left the chain and a second source
+ * stored block. With a fork at or below the verified block, reads down to the oldest stored block. REORG_TOO_DEEP if all stored blocks or a finalized one left the chain and a second source
  * shows the branch too; until then BRANCH_NOT_VOUCHED.
  */
 export async function findAncestor(
@@ -42,16 +42,27 @@ export async function findAncestor(
     if (found.kind === 'reorganised') {
       const { ancestorHeight, contradicting: branch } = found;
       // With gaps between the blocks, the ancestor may be far below the fork.
-      if (branch.height > finalHeight) return { ancestorHeight, branch };
-      await confirmBranch(reader, branch, options);
-      const context = { ancestorHeight, replacedHeight: branch.height, finalHeight };
-      throw scanError(
-        'REORG_TOO_DEEP',
-        'the chain forked below a finalized block; compare the nodes with an explorer',
-        context,
-      );
+      if (branch.height > state.verifiedHeight) return { ancestorHeight, branch };
+      // Rescans and outcomes store single blocks below the verified one, which may be of the new branch.
+      const lowest = read[0]!.height > oldestHeight ? undefined : lowestFork(state.blocks, read);
+      if (lowest !== undefined && lowest.branch.height > finalHeight) return lowest;
+      if (branch.height <= finalHeight || lowest !== undefined) {
+        const deepest = lowest ?? { ancestorHeight, branch };
+        await confirmBranch(reader, deepest.branch, options);
+        const context = {
+          ancestorHeight: deepest.ancestorHeight,
+          replacedHeight: deepest.branch.height,
+          finalHeight,
+        };
+        throw scanError(
+          'REORG_TOO_DEEP',
+          'the chain forked below a finalized block; compare the nodes with an explorer',
+          context,
+        );
+      }
     }
-    if (found.kind === 'below-window' || first === undefined) {
+    // Also reached if the oldest stored block left the chain and a higher one did not.
+    if (found.kind === 'below-window' || first === undefined || first.height <= oldestHeight) {
       if (first !== undefined) await confirmBranch(reader, first, options);
       throw scanError(
         'REORG_TOO_DEEP',
@@ -67,6 +78,18 @@ export async function findAncestor(
     read = [...older, ...read];
     stepBlocks = Math.min(stepBlocks * 2, network.maxBlockRange);
   }
+}
+
+/**
+ * The fork below the lowest stored block that left the chain. `read` reaches down to the oldest stored block. Undefined
+ * if that one left the chain.
+ */
+function lowestFork(stored: readonly BlockHeader[], read: readonly BlockHeader[]): Fork | undefined {
+  const byHeight = new Map(read.map((header) => [header.height, header]));
+  const place = stored.findIndex(({ height, hash }) => (byHeight.get(height)?.hash ?? hash) !== hash);
+  const [ancestor, replaced] = [stored[place - 1], stored[place]];
+  const branch = replaced && byHeight.get(replaced.height);
+  return ancestor && branch && { ancestorHeight: ancestor.height, branch };
 }
 
 /**
