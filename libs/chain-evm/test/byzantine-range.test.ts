@@ -37,6 +37,23 @@ describe('a range of two sources', () => {
     await withHonest({ chain: other }, expectRejected(48, 52), {}, { chain: quiet });
   });
 
+  it('may list the state-sync transaction of Polygon at one source only', async () => {
+    const quiet = changed(50, () => ({ txs: [] }));
+    const listing: View = {
+      chain: quiet,
+      twist: ({ method, params }, result) =>
+        method === 'eth_getBlockByNumber' && params[0] === quantity(50)
+          ? { ...(result as object), transactions: [hashOf('state-sync')] }
+          : result,
+    };
+    const honest = { chain: quiet };
+    await withHonest(listing, expectRejected(48, 52), {}, honest);
+    const rest = HONEST.slice(48, 53).filter(({ height }) => height !== 50);
+    const paid = rest.flatMap(({ txs }) => txs.flatMap(({ amounts }) => amounts));
+    const polygon = { chain: 'POLYGON' } as const;
+    await withHonest(listing, async (reader) => expect(await amountsIn(reader)).toEqual(paid), polygon, honest);
+  });
+
   it('has the headers that were asked for, on which both agree', async () => {
     const headersAt = [52, 49, 47, 49];
     await withHonest({ chain: HONEST }, async (reader) => {

@@ -35,3 +35,17 @@ it('halts if a stored block at or below the finalized one left the chain', async
   await expect(forkOf(branch, { ...STATE, finalizedHeight: 110 })).rejects.toMatchObject(halted);
   await expect(forkOf(branch, { ...STATE, finalizedHeight: 115 })).rejects.toMatchObject(halted);
 });
+
+it('finds the lowest stored block that left the chain below one of the branch', async () => {
+  const branch = forkAt(chain, 93, { branch: 'b', to: 121 });
+  const blocks = [chain[90]!, chain[95]!, branch[97]!, chain[110]!, chain[120]!];
+  const state = { ...STATE, finalizedHeight: 80, blocks };
+  expect(await forkOf(branch, state)).toEqual({ ancestorHeight: 90, branch: branch[95] });
+  const halted = { code: 'REORG_TOO_DEEP', context: { ancestorHeight: 90, replacedHeight: 95 } };
+  await expect(forkOf(branch, { ...state, finalizedHeight: 95 })).rejects.toMatchObject(halted);
+  const withoutAncestor = { ...state, blocks: blocks.slice(1) };
+  await expect(forkOf(branch, withoutAncestor)).rejects.toMatchObject({
+    code: 'REORG_TOO_DEEP',
+    context: { oldestHeight: 95 },
+  });
+});

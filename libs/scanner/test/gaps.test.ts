@@ -7,6 +7,10 @@ import { readerError } from '@opentill/chain/reader-error';
 import type { Database } from '@opentill/db/database';
 import { aHotWalletAddress } from '@opentill/testkit/payout-scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { systemClock } from '@opentill/runtime/clock';
+import { newId } from '@opentill/runtime/ids';
+import { createScanStore } from '../src/store/scan-store.ts';
+import { markOrphaned } from '../src/store/write-chain.ts';
 import { aTx, createMockNode, type MockNode, type MockTx } from './mock-node.ts';
 import {
   address,
@@ -96,6 +100,22 @@ describe('reorganisation across a gap', () => {
     witness.reorg(3, ...empty(4));
     await scan.settle();
     expect(await states()).toEqual(['0xalice 22 ORPHANED']);
+  });
+
+  it('keeps a payment that moved to another block after its row was read', async () => {
+    const scan = await openSettled();
+    mine([], [aTx({ to: ALICE, amount: 5n })], [], []);
+    await scan.settle();
+    const { kysely: db } = scanner;
+    const store = createScanStore({ db, schema: 'scanner_evm', clock: systemClock, newId });
+    const [row] = await store.liveTransfers(CHAIN, 22);
+    const orphan = (blockHash: string): Promise<readonly string[]> =>
+      db
+        .transaction()
+        .execute((tx) => markOrphaned(tx, CHAIN, [{ ...row!, blockHash: blockHash as BlockHash }]));
+    expect(await orphan('0xblock-22-b')).toEqual([]);
+    expect(await states()).toEqual(['0xalice 22 VERIFIED']);
+    expect(await orphan(row!.blockHash)).toEqual([row!.transferId]);
   });
 
   it('keeps payments of unchanged blocks, and stores each block of the branch', async () => {
