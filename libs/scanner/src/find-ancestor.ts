@@ -18,8 +18,9 @@ export interface Fork {
 
 /**
  * Reads headers downwards, from the seen block or a lower head, in growing steps. Undefined if they contradict no
- * stored block. With a fork at or below the verified block, reads down to the oldest stored block. REORG_TOO_DEEP if all stored blocks or a finalized one left the chain and a second source
- * shows the branch too; until then BRANCH_NOT_VOUCHED.
+ * stored block. With a fork at or below the verified block, reads down to the oldest stored block. REORG_TOO_DEEP if all
+ * stored blocks or a finalized one left the chain and a second source shows the branch too; until then
+ * BRANCH_NOT_VOUCHED.
  */
 export async function findAncestor(
   { network, reader }: Scanning,
