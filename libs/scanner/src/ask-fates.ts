@@ -5,6 +5,7 @@ import type { TxHash } from '@opentill/chain/transfer';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { blockAt, isLinked, seenBlock, type ChainState } from './chain-state.ts';
 import { isLost, type FateAnswers, type OpenTransaction, type VerifiedAnswer } from './judge-fates.ts';
+import { readBelowVerified } from './read-below-verified.ts';
 import type { Scanning } from './scanning.ts';
 
 export interface FateMoment {
@@ -53,16 +54,18 @@ export async function askFates(
   );
   const two = await reader.readFates(forTwoSources, { ...options, atHeight: after.verifiedHeight });
   // Two sources agree on its time and parent, too.
-  const byTwo = await readOtherBlocks(two.fates, after, options, async (height) => {
-    const { headers } = await reader.readVerified(height, height, [], options);
-    return headers.at(-1);
-  });
+  const readByTwo = async (height: number): Promise<BlockHeader | undefined> =>
+    (await reader.readVerified(height, height, [], options)).headers.at(-1);
+  const byTwo = await readOtherBlocks(two.fates, after, options, (height) =>
+    height > after.verifiedHeight
+      ? readByTwo(height)
+      : readBelowVerified({ reader }, after, options, () => readByTwo(height)),
+  );
   const aboveVerified = one.fates.filter(({ blockHeight }) => blockHeight > after.verifiedHeight);
-  const byOne = await readOtherBlocks(aboveVerified, after, options, async (height) => {
-    const [block] = await reader.headers(height, height, options);
-    return block;
-  });
-  return { seen, verified: answersOf(forTwoSources, two), otherBlocks: new Map([...byOne, ...byTwo]) };
+  const readByOne = async (height: number): Promise<BlockHeader | undefined> =>
+    (await reader.headers(height, height, options))[0];
+  const otherBlocks = await readOtherBlocks(aboveVerified, after, options, readByOne, byTwo);
+  return { seen, verified: answersOf(forTwoSources, two), otherBlocks };
 }
 
 /** At or below the verified height two sources must agree. */
@@ -83,21 +86,23 @@ function answersOf(
 }
 
 /**
- * Blocks of the chain that are not stored: older ones, and those in gaps. If a block cannot be read, only its
- * transactions wait.
+ * Blocks of the chain that are not stored: older ones, and those in gaps. Returns them with the `known` ones, all of
+ * which can be of one chain. If a block cannot be read, only its transactions wait.
  */
 async function readOtherBlocks(
   fates: readonly TransactionFate[],
   after: ChainState,
   options: ReadOptions,
   read: (height: number) => Promise<BlockHeader | undefined>,
+  known: FateAnswers['otherBlocks'] = new Map(),
 ): Promise<FateAnswers['otherBlocks']> {
   const wanted = new Map<BlockHash, number>();
   for (const { blockHash, blockHeight } of fates)
     if (blockHeight <= seenBlock(after).height && blockAt(after, blockHeight) === undefined)
       wanted.set(blockHash, blockHeight);
-  const blocks = new Map<BlockHash, BlockHeader>();
+  const blocks = new Map(known);
   for (const [hash, height] of wanted) {
+    if (blocks.has(hash)) continue;
     try {
       const block = await read(height);
       const found = [...blocks.values()].toSorted((a, b) => a.height - b.height);

@@ -3,6 +3,7 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import { blockAt, unchangedStep, type ChainState } from './chain-state.ts';
 import { isolateFailure } from './isolate-failure.ts';
 import { createReadingLimit, type ReadingLimit } from './read-ahead.ts';
+import { readBelowVerified } from './read-below-verified.ts';
 import {
   checkStored,
   readSegmentsAhead,
@@ -92,10 +93,13 @@ async function planPart(
   const { requestId, fromHeight } = request;
   const last = Math.min(request.toHeight, state.verifiedHeight);
   const to = Math.min(last, fromHeight + SEGMENTS_PER_PART * segmentBlocks(scanning) - 1);
-  const segments = await readSegments(scanning, { from: fromHeight, to }, options);
+  const oldestHeight = state.blocks[0]?.height ?? 0;
+  const read = (): ReturnType<typeof readSegments> =>
+    readSegments(scanning, { from: fromHeight, to }, options);
+  const segments = await (to < oldestHeight ? read() : readBelowVerified(scanning, state, options, read));
   checkLinked(segments);
-  const read = segments.flatMap((segment) => segment.matched);
-  const found = new Set(read.map(identityOf));
+  const matched = segments.flatMap((segment) => segment.matched);
+  const found = new Set(matched.map(identityOf));
   const missing = segments
     .flatMap((segment) => segment.live)
     .filter((transfer) => !found.has(identityOf(transfer)));
@@ -104,8 +108,7 @@ async function planPart(
   // twice.
   const doubted = new Set(missing.map(({ txHash }) => txHash));
   // The blocks of added transfers, so that a reorganisation takes them back.
-  const oldestHeight = state.blocks[0]?.height ?? 0;
-  const paid = new Set(read.map(({ blockHash }) => blockHash));
+  const paid = new Set(matched.map(({ blockHash }) => blockHash));
   const headers = segments.flatMap((segment) => segment.headers);
   const verified = state.blocks.filter(({ height }) => height <= state.verifiedHeight);
   checkStored({ blocks: verified }, headers);
@@ -114,7 +117,7 @@ async function planPart(
   );
   return {
     step: { ...unchangedStep(state), newBlocks },
-    matched: read.filter(({ txHash }) => !doubted.has(txHash)),
+    matched: matched.filter(({ txHash }) => !doubted.has(txHash)),
     matchedState: 'VERIFIED',
     orphaned: [],
     rescan: { requestId, nextHeight: Math.max(to + 1, fromHeight), isDone: to >= last },
