@@ -13,7 +13,7 @@ import {
 } from './read-segment.ts';
 import type { Changes } from './scan-change.ts';
 import type { Scanning } from './scanning.ts';
-import { changeOf, type ScanGoal } from './segment-change.ts';
+import { changeOf, contradictionOf, type ScanGoal } from './segment-change.ts';
 
 /** `failure` is why reading ended before the goal; earlier commits remain valid. */
 interface CaughtUp {
@@ -86,7 +86,10 @@ async function* catchUp(
         const reads = waiting.splice(0, countOfKind(waiting));
         const unconfirmed = await failureOf(() => confirmDepth(scanning, goal, reads, options));
         if (unconfirmed !== undefined) return { state, ...unconfirmed };
+        const before = state;
         state = yield changeOf(network, state, goal, reads);
+        const failure = reads[0]?.kind === 'verified' ? contradictionOf(before, state) : undefined;
+        if (failure !== undefined) return { state, failure };
       }
       if (next === 'end') return { state };
       if (next !== 'more') return { state, ...next };

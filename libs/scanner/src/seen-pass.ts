@@ -16,6 +16,7 @@ import { checkStored, hashBelow } from './read-segment.ts';
 import { notFound, type Changes, type ScanChange } from './scan-change.ts';
 import { isHalt, scanError, type ScanErrorCode } from './scan-error.ts';
 import type { Scanning } from './scanning.ts';
+import { removalAbove } from './segment-change.ts';
 
 /** Delay before a shorter branch is followed. Most branches grow at once. */
 const SHORTER_BRANCH_GRACE_MS = 2_000;
@@ -155,7 +156,7 @@ async function planReorganisation(
   };
 }
 
-/** Removes stored blocks that two sources do not confirm. Their payments wait for the verified pass. */
+/** Removes stored blocks that two sources do not confirm. */
 async function planRemoval(
   { reader }: Scanning,
   state: ChainState,
@@ -169,8 +170,8 @@ async function planRemoval(
   } catch (error) {
     if (!isUnconfirmed(error)) throw error;
   }
-  const step = { ...unchangedStep(state), head, ancestorHeight };
-  return { step, matched: [], matchedState: 'DETECTED', orphaned: [] };
+  const removal = removalAbove(state, ancestorHeight);
+  return { ...removal, step: { ...removal.step, head } };
 }
 
 /**

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { BlockHash, BlockHeader } from '@opentill/chain/block';
-import { proofOf } from './segment-change.ts';
+import { changeOf, proofOf } from './segment-change.ts';
 
 const hashOf = (height: number): BlockHash => `c${height}` as BlockHash;
 const block = (height: number): BlockHeader => ({
@@ -28,4 +28,21 @@ test('returns no proof for an unproven part, a broken link or a missing block', 
   expect(proofOf(state, [block(6), block(7)], [])).toBeUndefined();
   expect(proofOf(state, [block(6), broken], parts)).toBeUndefined();
   expect(proofOf(state, [block(7)], parts)).toBeUndefined();
+});
+
+test('verifies a range that the seen blocks contradict only by finality', () => {
+  const replaced = { ...block(6), hash: hashOf(66) };
+  const read = { kind: 'verified', from: 6, to: 6, headers: [replaced], below: hashOf(5) } as const;
+  const found = { matched: [], live: [], foreign: [], landed: [], proof: undefined, readings: 0 };
+  const goal = { head: block(7), seenHeight: 7, verifiedHeight: 6, isFinalityStale: false };
+  const stepOf = (confirmations: 1 | 'finalized', finalizedHeight: number | null) =>
+    changeOf({ confirmations }, state, { ...goal, finalizedHeight }, [{ ...read, ...found }]).step;
+  const removed = { verifiedHeight: 5, ancestorHeight: 5, newBlocks: [] };
+  expect(stepOf('finalized', 6)).toMatchObject({
+    verifiedHeight: 6,
+    ancestorHeight: 6,
+    newBlocks: [replaced],
+  });
+  expect(stepOf('finalized', 5)).toMatchObject(removed);
+  expect(stepOf(1, null)).toMatchObject(removed);
 });

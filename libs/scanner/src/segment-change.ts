@@ -1,10 +1,18 @@
 import { hasFinalBlocks } from '@opentill/contracts/network-config';
 import type { BlockHeader } from '@opentill/chain/block';
 import type { RangeProof } from '@opentill/chain/epoch-committee';
-import { blockAt, seenBlock, verifiedBlock, type ChainState, type HeadBlock } from './chain-state.ts';
-import type { BlockName } from './depth.ts';
+import {
+  blockAt,
+  seenBlock,
+  unchangedStep,
+  verifiedBlock,
+  type ChainState,
+  type HeadBlock,
+} from './chain-state.ts';
+import { surelyFinal, type BlockName } from './depth.ts';
 import type { SegmentRead } from './read-segment.ts';
 import { notFound, type ScanChange } from './scan-change.ts';
+import { scanError, type ScanError } from './scan-error.ts';
 import type { ScanNetwork } from './scan-network.ts';
 
 /** Target of catching up, fixed at its start. Blocks mined meanwhile are left to the next round. */
@@ -27,7 +35,8 @@ export interface ScanGoal {
 /**
  * Recorded transfers that the verified blocks lack are orphaned; unrecorded ones are added. Blocks above the verified
  * one are the word of one source. Those of a verified range are replaced by the blocks on which two sources agree, and
- * those above it are removed if they do not follow it: the seen pass then reads them again.
+ * those above it are removed if they do not follow it: the seen pass then reads them again. If only its depth makes the
+ * range final, it is verified after that: a source on an older branch may have returned it.
  */
 export function changeOf(
   network: Pick<ScanNetwork, 'confirmations' | 'finality'>,
@@ -41,6 +50,8 @@ export function changeOf(
   const matched = reads.flatMap((read) => read.matched);
   const last = headers.at(-1) ?? seenBlock(state);
   const isFollowed = !isVerified || canBeFollowed(state, last);
+  if (!isFollowed && last.height > surelyFinal(network, goal))
+    return removalAbove(state, state.verifiedHeight);
   const seenAfter = isFollowed ? Math.max(seenHeight, last.height) : last.height;
   const proofs = reads.map((read) => read.proof);
   return {
@@ -65,6 +76,21 @@ export function changeOf(
     landed: reads.flatMap((read) => read.landed),
     proof: isVerified ? proofOf(state, headers, proofs) : undefined,
   };
+}
+
+/** Removes the stored blocks above the height. Their payments wait for the verified pass. */
+export function removalAbove(state: ChainState, ancestorHeight: number): ScanChange {
+  const step = { ...unchangedStep(state), ancestorHeight };
+  return { step, matched: [], matchedState: 'DETECTED', orphaned: [] };
+}
+
+/** For a removal in place of a verified range. Undefined if the range was verified. */
+export function contradictionOf(before: ChainState, after: ChainState): ScanError | undefined {
+  const { verifiedHeight: height } = after;
+  if (height !== before.verifiedHeight) return undefined;
+  return scanError('BRANCHES_DIFFER', 'the seen blocks do not follow a verified range; they are read again', {
+    height,
+  });
 }
 
 /** Null for `safe`: after a change of the tag, a stored height would pass for a final one. */

@@ -10,7 +10,7 @@ import type { Changes, ScanChange } from './scan-change.ts';
 import { isScanError } from './scan-error.ts';
 import type { Scanning } from './scanning.ts';
 import { planTakingBack } from './seen-pass.ts';
-import type { ScanGoal } from './segment-change.ts';
+import { contradictionOf, type ScanGoal } from './segment-change.ts';
 import { createVerifyPace } from './verify-pace.ts';
 
 /** Reads of blocks that were not seen before: up to a head after a rest or a long gap, or at a rest. */
@@ -99,6 +99,8 @@ export function createVerifiedPass(
       });
       if (next?.isIdle === true) observe.verifiedRead(network.chain);
       let state = next?.change === undefined ? before : yield next.change;
+      const contradiction = next?.change && contradictionOf(before, state);
+      if (contradiction !== undefined) verifying.failed(contradiction);
       if (next?.goal !== undefined) {
         const caughtUp = yield* catchingUp.run('verified', before, next.goal, options);
         ({ state } = caughtUp);
