@@ -87,7 +87,10 @@ export function verifiedBlock(state: ChainState): BlockHeader {
   return block;
 }
 
-/** Blocks below the window are not kept: a fork below it contradicts all stored ones, also where they have gaps. */
+/**
+ * The highest block at or below the end of the window is kept, and none below it: every fork in the window is above it,
+ * also where the blocks have gaps. A fork below it contradicts all stored blocks.
+ */
 export function applyStep(state: ChainState, step: ChainStep, reorgWindow: number): ChainState {
   const oldestHeight = step.verifiedHeight - reorgWindow;
   const dropped = new Set(step.dropped);
@@ -104,7 +107,7 @@ export function applyStep(state: ChainState, step: ChainStep, reorgWindow: numbe
     head: step.head,
     finalizedHeight: step.finalizedHeight,
     verifiedHeight: step.verifiedHeight,
-    blocks: blocks.slice(firstAbove(blocks, oldestHeight - 1)),
+    blocks: blocks.slice(Math.max(0, firstAbove(blocks, oldestHeight) - 1)),
   });
 }
 
