@@ -41,4 +41,10 @@ it('does not accept an answer with as many logs as providers return at most', ()
   const cutOff = zeros(10_000);
   expect(() => read(100, cutOff)).toThrow(expect.objectContaining({ code: 'RPC_RANGE_TOO_LARGE' }));
   expect(read(101, cutOff).byHeight).toBeUndefined();
+  // A lower limit is a round number.
+  for (const count of [500, 2_000]) {
+    expect(() => read(100, zeros(count))).toThrow(expect.objectContaining({ code: 'RPC_RANGE_TOO_LARGE' }));
+    expect(read(101, zeros(count)).byHeight).toBeUndefined();
+    expect(logsIn(read(100, zeros(count + 1)))).toBe(count + 1);
+  }
 });

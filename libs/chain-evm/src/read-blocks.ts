@@ -16,6 +16,8 @@ import type { BlockRange, ReceiptDecision, Reading } from './reading.ts';
  * off.
  */
 const ANSWER_LOGS_MAX = 10_000;
+/** Lower limits are round numbers, too. Cut off there within the last block, no empty block shows it. */
+const ROUND_LOGS = 500;
 
 export interface WantedRange extends BlockRange {
   readonly headersAt?: readonly number[] | undefined;
@@ -69,12 +71,18 @@ export function accountOf(
     tokens.size === 0
       ? { byHeight: new Map(), others: answers.logs.results() }
       : readLogAnswer(tokens, logRange(range), answers.logs);
-  const isCutOff = sumOfLogs(read.byHeight) >= ANSWER_LOGS_MAX;
-  if (isCutOff && range.from < range.to)
-    throw readerError('RPC_RANGE_TOO_LARGE', 'the answer has as many logs as some providers return at most', {
-      ...range,
-    });
-  const byHeight = isCutOff ? undefined : read.byHeight;
+  const logs = sumOfLogs(read.byHeight);
+  const isRound = logs > 0 && logs % ROUND_LOGS === 0;
+  const mayBeCutOff = isRound || logs >= ANSWER_LOGS_MAX;
+  if (mayBeCutOff && range.from < range.to) {
+    const context = { from: range.from, to: range.to, logs, isLimit: logs >= ANSWER_LOGS_MAX };
+    throw readerError(
+      'RPC_RANGE_TOO_LARGE',
+      'the answer has as many logs as some providers return at most',
+      context,
+    );
+  }
+  const byHeight = mayBeCutOff ? undefined : read.byHeight;
   const blocks = headersIn(answers.blocks?.results() ?? [], range.from);
   return withLast(checkedAccount({ range, byHeight, headers: blocks }), read.others);
 }

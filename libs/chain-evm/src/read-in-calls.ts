@@ -70,6 +70,8 @@ export function noteTooLarge(
   asked = blocksAsked(range),
 ): void {
   if (!isTooLarge(range, error)) return;
+  // An answer that is only suspected to be cut off says little about the next one.
+  if (isReaderError(error, 'RPC_RANGE_TOO_LARGE') && error.context['isLimit'] === false) return;
   const suggested = isReaderError(error, 'RPC_RANGE_TOO_LARGE')
     ? error.context['suggestedBlocks']
     : undefined;
