@@ -71,7 +71,7 @@ export function createScanStore(deps: ScanStoreDeps) {
           isProven: change.proof !== undefined,
         });
         const transfers = {
-          ...(await recordTransfers(tx, network, change.matched, change.matchedState)),
+          ...(await recordTransfers(tx, network, change.matched, change.matchedState, state.verifiedHeight)),
           orphanedIds: await markOrphaned(tx, network.chain, change.orphaned),
           changedFates: await recordFates(tx, network, change.fates ?? []),
         };

@@ -95,14 +95,16 @@ export async function moveCursor(
 }
 
 /**
- * A known transfer changes only if its block, contents or state differ; then its version grows. The time of its first
- * block stays, except that a corrected time of the same block replaces it. Returns the ids of new and changed rows.
+ * A known transfer changes only if its block, contents or state differ; then its version grows. One source moves no
+ * transfer that two verified at or below `verifiedHeight`. The time of its first block stays, except that a corrected
+ * time of the same block replaces it. Returns the ids of new and changed rows.
  */
 export async function recordTransfers(
   tx: Tx,
   { chain, family }: ScanNetwork,
   transfers: readonly MatchedTransfer[],
   state: ScanChange['matchedState'],
+  verifiedHeight: number,
 ): Promise<Pick<Written, 'detectedIds' | 'verifiedIds'>> {
   if (transfers.length === 0) return { detectedIds: [], verifiedIds: [] };
   const rows = transfers.map((transfer, place) => ({
@@ -136,10 +138,11 @@ export async function recordTransfers(
         first_block_time = case when t.block_hash = excluded.block_hash and t.first_block_time = t.block_time
           then excluded.block_time else least(t.first_block_time, excluded.first_block_time) end,
         state = excluded.state, verified_at = excluded.verified_at, version = t.version + 1, updated_at = now()
-      where (t.block_hash, t.contract_address, t.from_address, t.to_address, t.amount)
+      where not (t.state = 'VERIFIED' and excluded.state = 'DETECTED' and t.block_height <= ${verifiedHeight})
+        and ((t.block_hash, t.contract_address, t.from_address, t.to_address, t.amount)
           is distinct from (excluded.block_hash, excluded.contract_address, excluded.from_address, excluded.to_address,
             excluded.amount)
-        or t.state = 'ORPHANED' or t.state = 'DETECTED' and excluded.state = 'VERIFIED'
+        or t.state = 'ORPHANED' or t.state = 'DETECTED' and excluded.state = 'VERIFIED')
     returning transfer_id::text, state`.execute(tx);
   const idsOf = (wanted: ScanChange['matchedState']): readonly string[] =>
     written.rows.flatMap((row) => (row.state === wanted ? row.transfer_id : []));
