@@ -51,7 +51,12 @@ describe('a range of two sources', () => {
     const rest = HONEST.slice(48, 53).filter(({ height }) => height !== 50);
     const paid = rest.flatMap(({ txs }) => txs.flatMap(({ amounts }) => amounts));
     const polygon = { chain: 'POLYGON' } as const;
-    await withHonest(listing, async (reader) => expect(await amountsIn(reader)).toEqual(paid), polygon, honest);
+    await withHonest(
+      listing,
+      async (reader) => expect(await amountsIn(reader)).toEqual(paid),
+      polygon,
+      honest,
+    );
   });
 
   it('has the headers that were asked for, on which both agree', async () => {

@@ -44,8 +44,9 @@ export async function findAncestor(
       const { ancestorHeight, contradicting: branch } = found;
       // With gaps between the blocks, the ancestor may be far below the fork.
       if (branch.height > state.verifiedHeight) return { ancestorHeight, branch };
-      // Rescans and outcomes store single blocks below the verified one, which may be of the new branch.
-      const lowest = read[0]!.height > oldestHeight ? undefined : lowestFork(state.blocks, read);
+      // A branch that sources left and took again during a read may have left a single block below the verified one.
+      const isWhole = first !== undefined && first.height <= oldestHeight;
+      const lowest = isWhole ? lowestFork(state.blocks, read) : undefined;
       if (lowest !== undefined && lowest.branch.height > finalHeight) return lowest;
       if (branch.height <= finalHeight || lowest !== undefined) {
         const deepest = lowest ?? { ancestorHeight, branch };
