@@ -54,7 +54,7 @@ export async function matchTransfers(
 }
 
 /** Ascending. Throws INCONSISTENT_ANSWER if neighbours are not linked. */
-export function linkedHeaders(headers: readonly BlockHeader[]): readonly BlockHeader[] {
+function linkedHeaders(headers: readonly BlockHeader[]): readonly BlockHeader[] {
   const sorted = headers.toSorted((a, b) => a.height - b.height);
   sorted.forEach(({ height, hash, parentHash }, place) => {
     const before = sorted[place - 1];
