@@ -34,7 +34,7 @@ export interface ScanGoal {
 
 /**
  * Recorded transfers that the verified blocks lack are orphaned; unrecorded ones are added. Blocks above the verified
- * one are the word of one source. Those of a verified range are replaced by the blocks on which two sources agree, and
+ * one come from one source. Those of a verified range are replaced by the blocks on which two sources agree, and
  * those above it are removed if they do not follow it: the seen pass then reads them again. If only its depth makes the
  * range final, it is verified after that: a source on an older branch may have returned it.
  */
@@ -49,9 +49,10 @@ export function changeOf(
   const headers = reads.flatMap((read) => read.headers);
   const matched = reads.flatMap((read) => read.matched);
   const last = headers.at(-1) ?? seenBlock(state);
-  const isFollowed = !isVerified || canBeFollowed(state, last);
-  if (!isFollowed && last.height > surelyFinal(network, goal))
+  const isByDepth = isVerified && last.height > surelyFinal(network, goal);
+  if (isByDepth && !headers.every((header) => canBeFollowed(state, header)))
     return removalAbove(state, state.verifiedHeight);
+  const isFollowed = !isVerified || canBeFollowed(state, last);
   const seenAfter = isFollowed ? Math.max(seenHeight, last.height) : last.height;
   const proofs = reads.map((read) => read.proof);
   return {

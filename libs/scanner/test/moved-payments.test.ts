@@ -32,16 +32,20 @@ async function catchUpInTwoCommits(before: Awaited<ReturnType<typeof openSettled
   expect(await cursor()).toMatchObject({ seen: 40, verified: 38 });
 }
 
-it.each<[string, (paid: MockTx, see: () => Promise<unknown>) => Promise<unknown>]>([
-  [
-    'invented by one source',
+type Scene = [string, (paid: MockTx, see: () => Promise<unknown>) => Promise<unknown>];
+
+it.each<Scene>([
+  ...['0xinvented', undefined].map((hash): Scene => [
+    `invented by one source, with ${hash === undefined ? 'the true' : 'another'} hash`,
     async (paid, see) => {
       mine([], [paid], [], []);
       await see();
-      await sql`update transfer set block_height = 29, block_hash = '0xinvented'`.execute(admin());
+      await sql`update transfer set block_height = 29, block_hash = coalesce(${hash ?? null}, block_hash)`.execute(
+        admin(),
+      );
       mine(...empty(12));
     },
-  ],
+  ]),
   [
     'of a branch that was left during an outage',
     async (paid, see) => {

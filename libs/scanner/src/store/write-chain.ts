@@ -151,7 +151,8 @@ export async function recordTransfers(
 
 /**
  * Orphaned transfers are never deleted. A row that has moved to another block since it was read stays: an earlier commit
- * of the same catching up may have verified it there. Returns the ids that were live.
+ * of the same catching up may have verified it there. The height decides as well as the hash: one source may show the
+ * hash of one block at the height of another. Returns the ids that were live.
  */
 export async function markOrphaned(
   tx: Tx,
@@ -162,9 +163,10 @@ export async function markOrphaned(
   const { rows } = await sql<{ transfer_id: string }>`
     update transfer t set state = 'ORPHANED', verified_at = null, version = version + 1, updated_at = now()
     from unnest(${orphaned.map(({ transferId }) => transferId)}::int8[],
-      ${orphaned.map(({ blockHash }) => blockHash)}::text[]) as o (transfer_id, block_hash)
-    where t.chain = ${chain} and t.transfer_id = o.transfer_id and t.block_hash = o.block_hash
-      and t.state <> 'ORPHANED'
+      ${orphaned.map(({ blockHeight }) => blockHeight)}::int8[],
+      ${orphaned.map(({ blockHash }) => blockHash)}::text[]) as o (transfer_id, block_height, block_hash)
+    where t.chain = ${chain} and t.transfer_id = o.transfer_id
+      and t.block_height = o.block_height and t.block_hash = o.block_hash and t.state <> 'ORPHANED'
     returning t.transfer_id::text`.execute(tx);
   return rows.map((row) => row.transfer_id);
 }
