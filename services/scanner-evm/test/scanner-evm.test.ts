@@ -122,7 +122,9 @@ describe('reorganisation', () => {
   describeReorganisations(() => world, [1, 4, 10]); // the other depths are in scanner-evm.full.test.ts
 
   it('halts at a reorganisation below the window without writing a row', async () => {
-    await world.mine(40);
+    await world.mine(5);
+    await world.caughtUp(); // the verified block stays stored, and is replaced too
+    await world.mine(35);
     await world.caughtUp();
     const before = await world.cursor();
     await reorg({ rpcUrl: world.anvil.rpcUrl, depth: 40 });
