@@ -141,7 +141,8 @@ async function decide(
   const same = await readSameHeaders(reading, pair, logs, [...unknown, ...doubts.keys()], options);
   if ('error' in same) return same;
   const [account] = same.accounts;
-  for (const [height, reason] of doubtsIn(reading, account)) doubt(height, reason);
+  for (const each of same.accounts)
+    for (const [height, reason] of doubtsIn(reading, each)) doubt(height, reason);
   requireFew(logged.range, doubts);
   const byReceipts = await decideByReceipts<FailedSource>(account, doubts, async (height, reason) => {
     const read = await readSameHeaders(reading, pair, same.accounts, [height], options);

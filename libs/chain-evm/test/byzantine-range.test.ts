@@ -123,6 +123,27 @@ describe('a range of two sources', () => {
     }
   });
 
+  it('has no empty block on Polygon that one source lists with a transaction', async () => {
+    const paid = changed(50, ({ txs }) => ({ txs: txs.slice(0, 1) }));
+    const noLogs = logsBy((logs) => logs.filter(({ blockNumber }) => Number(blockNumber) !== 50));
+    const emptied: NonNullable<View['twist']> = (call, result, calls) =>
+      call.method === 'eth_getBlockByNumber' && call.params[0] === quantity(50)
+        ? { ...(result as object), transactions: [] }
+        : noLogs(call, result, calls);
+    for (const chain of [paid, HONEST]) {
+      const found = chain.slice(48, 53).flatMap(({ txs }) => txs.flatMap(({ amounts }) => amounts));
+      await withHonest(
+        { chain, twist: emptied },
+        async (reader) => {
+          const read = await amountsIn(reader).catch(({ code }: { code: string }) => code);
+          expect([found, 'INCONSISTENT_ANSWER']).toContainEqual(read);
+        },
+        { chain: 'POLYGON', bloom: false },
+        { chain, twist: noLogs },
+      );
+    }
+  });
+
   it('is complete though both answers are cut off within the same block', async () => {
     const twist = logsBy((logs) =>
       logs.filter(({ blockNumber, logIndex }) => Number(blockNumber) * 10 + Number(logIndex) <= 500),
