@@ -66,8 +66,7 @@ function isSameAnswer({ native }: Reading, own: SourceAnswers, peer: SourceAnswe
 
 /**
  * Compares the headers that both returned. A block's hash commits to its contents: with others under the same hash, one
- * source is wrong. Nodes with Polygon's state-sync transactions differ in listing these; there the bloom decides which
- * blocks may hold transfers, not the list.
+ * source is wrong. Polygon's nodes list state-sync transactions differently: there the lists are not compared.
  */
 export function compareHeaders(
   { hasStateSync }: Pick<Reading, 'hasStateSync'>,

@@ -47,7 +47,7 @@ interface FailedSource {
  * accepted, decides by its receipts.
  *
  * Two sources agree on the last block, and on each log with the hash of its block. A block without logs counts as
- * empty only if its header permits that, and both return the same header.
+ * empty only if the headers of both permit that. These are the same, on Polygon apart from their lists.
  *
  * Limits: a log that both sources omit from a block of which they return others is missed, unless the seen pass
  * recorded it. Two sources with the same wrong answer are accepted.
@@ -147,9 +147,13 @@ async function decide(
   const byReceipts = await decideByReceipts<FailedSource>(account, doubts, async (height, reason) => {
     const read = await readSameHeaders(reading, pair, same.accounts, [height], options);
     if ('error' in read) return read;
-    const header = await headerAt(read.accounts[0], source, height, options);
-    reading.onDecidedByReceipts({ header, reason });
-    return transfersByBoth(reading, pair, header, options);
+    const [ours, theirs] = read.accounts;
+    const headers = [
+      await headerAt(ours, source, height, options),
+      await headerAt(theirs, second, height, options),
+    ] as const;
+    reading.onDecidedByReceipts({ header: headers[0], reason });
+    return transfersByBoth(reading, pair, headers, options);
   });
   return 'error' in byReceipts ? byReceipts : { account, byReceipts };
 }
@@ -228,22 +232,22 @@ function reportComparison(
   }
 }
 
-/** Both sources must agree, because complete receipts can also be invented. */
+/** Both sources must agree, because complete receipts can also be invented. Each fits the header of its source. */
 async function transfersByBoth(
   reading: Reading,
   pair: readonly [EvmSource, EvmSource],
-  header: EvmHeader,
+  headers: readonly [EvmHeader, EvmHeader],
   options: ReadOptions,
 ): Promise<ReceiptTransfers | FailedSource> {
   const [source, second] = pair;
   const [first, other] = await Promise.allSettled([
-    askAgain(() => transfersByReceipts(reading, source, header, options), options),
-    askAgain(() => transfersByReceipts(reading, second, header, options), options),
+    askAgain(() => transfersByReceipts(reading, source, headers[0], options), options),
+    askAgain(() => transfersByReceipts(reading, second, headers[1], options), options),
   ]);
   if (first.status === 'rejected') return { source, error: first.reason };
   if (other.status === 'rejected') return { source: second, error: other.reason };
   if (!sameTransfers(first.value.transfers, other.value.transfers))
-    reportComparison(reading, pair, 'CONTENTS_DIFFER', header.height);
+    reportComparison(reading, pair, 'CONTENTS_DIFFER', headers[0].height);
   return first.value;
 }
 

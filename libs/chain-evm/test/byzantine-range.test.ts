@@ -123,7 +123,7 @@ describe('a range of two sources', () => {
     }
   });
 
-  it('has no empty block on Polygon that one source lists with a transaction', async () => {
+  it('does not count a block of Polygon as empty if one source lists a transaction', async () => {
     const paid = changed(50, ({ txs }) => ({ txs: txs.slice(0, 1) }));
     const noLogs = logsBy((logs) => logs.filter(({ blockNumber }) => Number(blockNumber) !== 50));
     const emptied: NonNullable<View['twist']> = (call, result, calls) =>

@@ -446,6 +446,11 @@ describe('deciding receipts', () => {
         if (method === 'eth_getTransactionReceipt' && params[0] === sync) return { result: receiptOf(block) };
         return undefined;
       };
+    const withoutLogs: Override = async ({ method, params }, honest) => {
+      if (method !== 'eth_getLogs') return undefined;
+      const logs = (await honest({ method, params })) as { blockNumber: string }[];
+      return { result: logs.filter(({ blockNumber }) => Number(blockNumber) !== height) };
+    };
     for (const [inBlock, inReceipts] of [
       [true, true],
       [true, false],
@@ -463,6 +468,13 @@ describe('deciding receipts', () => {
         below: headers[height - from]!.parentHash,
         transfers: truth.transfers.filter((transfer) => transfer.blockHeight === height),
       });
+      const { sources: pair } = await pairOf(
+        { override: polygon(inBlock, inReceipts) },
+        { override: withoutLogs },
+      );
+      const rpcUrls = pair.map(({ url }) => url);
+      const ofBoth = createPatientReader({ ...chain.network, rpcUrls, chain: 'POLYGON' });
+      expect(await ofBoth.readVerified(from, to, [])).toMatchObject(truth);
     }
   });
 });

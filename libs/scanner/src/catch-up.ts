@@ -13,7 +13,7 @@ import {
 } from './read-segment.ts';
 import type { Changes } from './scan-change.ts';
 import type { Scanning } from './scanning.ts';
-import { changeOf, contradictionOf, type ScanGoal } from './segment-change.ts';
+import { changeOf, comparedHeights, contradictionOf, type ScanGoal } from './segment-change.ts';
 
 /** `failure` is why reading ended before the goal; earlier commits remain valid. */
 interface CaughtUp {
@@ -72,7 +72,7 @@ async function* catchUp(
   const findRecipients = batchLookups(store.findRecipients, LOOKUP_BATCH);
   const reads = readSegmentsAhead(
     { ...scanning, store: { ...store, findRecipients } },
-    segmentsTo(goal, before, () => segmentBlocks(scanning)),
+    segmentsTo(scanning, goal, before),
     { ...options, limit: createReadingLimit(), most: SEGMENTS_AHEAD },
   );
   const waiting: SegmentRead[] = [];
@@ -100,12 +100,21 @@ async function* catchUp(
 }
 
 function* segmentsTo(
-  { verifiedHeight, seenHeight }: ScanGoal,
+  scanning: Pick<Scanning, 'network' | 'reader'>,
+  goal: ScanGoal,
   from: ChainState,
-  blocks: () => number,
 ): Generator<Segment, undefined, undefined> {
+  const { verifiedHeight, seenHeight } = goal;
+  const blocks = (): number => segmentBlocks(scanning);
+  const headersAt = comparedHeights(scanning.network, from, goal);
   const seenFrom = Math.max(seenBlock(from).height, verifiedHeight) + 1;
-  yield* splitRange({ kind: 'verified', from: from.verifiedHeight + 1, to: verifiedHeight }, blocks);
+  const verified = {
+    kind: 'verified',
+    from: from.verifiedHeight + 1,
+    to: verifiedHeight,
+    headersAt,
+  } as const;
+  yield* splitRange(verified, blocks);
   yield* splitRange({ kind: 'seen', from: seenFrom, to: seenHeight }, blocks);
   return undefined;
 }

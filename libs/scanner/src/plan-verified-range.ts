@@ -3,7 +3,7 @@ import type { ChainState } from './chain-state.ts';
 import { checkContinues, readSegment } from './read-segment.ts';
 import type { ScanChange } from './scan-change.ts';
 import type { Scanning } from './scanning.ts';
-import { changeOf, type ScanGoal } from './segment-change.ts';
+import { changeOf, comparedHeights, type ScanGoal } from './segment-change.ts';
 
 /**
  * One range towards the goal. Its depth was confirmed before, so that no source is on an older branch, and is confirmed
@@ -19,7 +19,8 @@ export async function planVerifiedRange(
   const { verifiedHeight: before } = state;
   const { deepBy } = goal;
   const to = Math.min(goal.verifiedHeight, before + network.maxBlockRange);
-  const segment = { kind: 'verified', from: before + 1, to } as const;
+  const headersAt = comparedHeights(network, state, goal);
+  const segment = { kind: 'verified', from: before + 1, to, headersAt } as const;
   const afterBlocks = deepBy && (() => reader.confirmBlock(deepBy, options));
   const read = await readSegment(scanning, segment, { ...options, afterBlocks });
   checkContinues(state, undefined, read);

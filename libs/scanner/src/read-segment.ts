@@ -13,6 +13,8 @@ export interface Segment {
   readonly kind: 'verified' | 'seen';
   readonly from: number;
   readonly to: number;
+  /** Also reads the headers at these heights, if verified. Others than those of the segment are ignored. */
+  readonly headersAt?: readonly number[];
 }
 
 export interface SegmentRead extends Segment {
@@ -39,12 +41,12 @@ export function segmentBlocks({ network, reader }: Pick<Scanning, 'network' | 'r
 
 /** Ascending. `blocks()`, the maximum size, is evaluated for each segment. */
 export function* splitRange(
-  { kind, from, to }: Segment,
+  segment: Segment,
   blocks: () => number,
 ): Generator<Segment, undefined, undefined> {
-  for (let first = from; first <= to;) {
-    const last = Math.min(to, first + blocks() - 1);
-    yield { kind, from: first, to: last };
+  for (let first = segment.from; first <= segment.to;) {
+    const last = Math.min(segment.to, first + blocks() - 1);
+    yield { ...segment, from: first, to: last };
     first = last + 1;
   }
   return undefined;
@@ -63,14 +65,17 @@ export async function readSegment(
   const { network, reader, store } = scanning;
   const { kind, from, to } = segment;
   const isVerified = kind === 'verified';
-  const [live, headersAt] = isVerified
+  const [live, recorded] = isVerified
     ? await Promise.all([
         store.liveTransfers(network.chain, from, to),
         store.recordedHeights(network.chain, from, to),
       ])
     : [[], []];
   const range = isVerified
-    ? await reader.readVerified(from, to, live, { ...options, headersAt })
+    ? await reader.readVerified(from, to, live, {
+        ...options,
+        headersAt: [...recorded, ...(segment.headersAt ?? [])],
+      })
     : await reader.readSeen(from, to, options);
   const bySource = { byOneSource: !isVerified, refutesOtherBlocks: !isVerified };
   const [matched] = await Promise.all([

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { BlockHash, BlockHeader } from '@opentill/chain/block';
-import { changeOf, proofOf } from './segment-change.ts';
+import { changeOf, comparedHeights, proofOf } from './segment-change.ts';
 
 const hashOf = (height: number): BlockHash => `c${height}` as BlockHash;
 const block = (height: number): BlockHeader => ({
@@ -45,4 +45,25 @@ test('verifies a range that the seen blocks contradict only by finality', () => 
   });
   expect(stepOf('finalized', 5)).toMatchObject(removed);
   expect(stepOf(1, null)).toMatchObject(removed);
+});
+
+test('compares each stored block with a range that only its depth makes final', () => {
+  const seen = [8, 9, 10].map(block);
+  const goal = {
+    head: block(10),
+    seenHeight: 10,
+    verifiedHeight: 9,
+    finalizedHeight: 8,
+    isFinalityStale: true,
+  };
+  const before = { ...state, head: block(10), verifiedHeight: 7, blocks: [block(7), ...seen] };
+  expect(comparedHeights({}, before, goal)).toEqual([8, 9, 10]);
+  expect(comparedHeights({}, before, { ...goal, finalizedHeight: 9 })).toEqual([]);
+  const read = { kind: 'verified', from: 8, to: 9, below: hashOf(7), live: [], matched: [] } as const;
+  const found = { foreign: [], landed: [], proof: undefined, readings: 0 };
+  const replaced = { ...block(8), hash: hashOf(88) };
+  const stepOf = (lower: BlockHeader) =>
+    changeOf({ confirmations: 2 }, before, goal, [{ ...read, ...found, headers: [lower, block(9)] }]).step;
+  expect(stepOf(replaced)).toMatchObject({ verifiedHeight: 7, ancestorHeight: 7, newBlocks: [] });
+  expect(stepOf(block(8))).toMatchObject({ verifiedHeight: 9, ancestorHeight: 10 });
 });

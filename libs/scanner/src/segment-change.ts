@@ -79,6 +79,16 @@ export function changeOf(
   };
 }
 
+/** Heights of the stored blocks that a range verified by depth must contain. */
+export function comparedHeights(
+  network: Pick<ScanNetwork, 'finality'>,
+  { verifiedHeight, blocks }: Pick<ChainState, 'verifiedHeight' | 'blocks'>,
+  goal: ScanGoal,
+): readonly number[] {
+  if (goal.verifiedHeight <= surelyFinal(network, goal)) return [];
+  return blocks.map(({ height }) => height).filter((height) => height > verifiedHeight);
+}
+
 /** Removes the stored blocks above the height. Their payments wait for the verified pass. */
 export function removalAbove(state: ChainState, ancestorHeight: number): ScanChange {
   const step = { ...unchangedStep(state), ancestorHeight };

@@ -58,6 +58,8 @@ export function createVerifiedPass(
   const pace = createVerifyPace(scanning);
   const verifying = isolateFailure(scanning, 'verified');
   let wasDue = true;
+  /** Since blocks were last verified. A source that then names no deeper block must not end the alarm. */
+  let isContradicted = false;
 
   async function goalOf(state: ChainState, options: ReadOptions): Promise<ScanGoal | undefined> {
     const seenHeight = seenBlock(state).height;
@@ -97,10 +99,13 @@ export function createVerifiedPass(
         const plan = planVerifiedRange(scanning, before, goal, options);
         return { change: await plan.catch((error: unknown) => repair(before, error, options)) };
       });
-      if (next?.isIdle === true) observe.verifiedRead(network.chain);
+      if (next?.isIdle === true && !isContradicted) observe.verifiedRead(network.chain);
       let state = next?.change === undefined ? before : yield next.change;
       const contradiction = next?.change && contradictionOf(before, state);
-      if (contradiction !== undefined) verifying.failed(contradiction);
+      if (contradiction !== undefined) {
+        isContradicted = true;
+        verifying.failed(contradiction);
+      }
       if (next?.goal !== undefined) {
         const caughtUp = yield* catchingUp.run('verified', before, next.goal, options);
         ({ state } = caughtUp);
@@ -111,6 +116,7 @@ export function createVerifiedPass(
         else if (failure !== undefined && !isLeft) verifying.backOff(failure);
       }
       if (state.verifiedHeight > before.verifiedHeight) {
+        isContradicted = false;
         observe.verifiedRead(network.chain);
         pace.verified();
       }

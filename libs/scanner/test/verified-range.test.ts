@@ -87,11 +87,11 @@ describe('verified range', () => {
     expect(await storedAbove(20)).not.toContain('0xblock-22-0');
   });
 
-  it('drops the seen block if a long range passes over it', async () => {
+  it('drops the seen block if a long range contradicts it', async () => {
     const scan = await openSettled();
     await scan.lease.release();
     for (const source of sources()) source.reorg(1, ...empty(20));
-    await (await open()).tick();
+    await (await open()).settle();
     expect(await cursor()).toMatchObject({ seen: 39, verified: 37 });
     expect((await cursor()).blocks).not.toContain('0xblock-20-0');
   });
@@ -169,12 +169,16 @@ describe('verified range', () => {
     expect(await transferVersions(admin())).toMatchObject([{ state: 'VERIFIED', version: 2 }]);
   });
 
-  it.each([4, 20])(
-    'does not credit by depth what the seen blocks contradict, %i blocks behind',
-    async (behind) => {
+  it.each([
+    { behind: 4, replaced: 4, apart: 1 },
+    { behind: 20, replaced: 4, apart: 1 },
+    { behind: 8, replaced: 9, apart: 4 },
+  ])(
+    'does not credit by depth what seen blocks contradict, $behind blocks behind, $apart apart',
+    async ({ behind, replaced, apart }) => {
       const stale = createMockNode(CHAIN, { isSparse: true });
       for (let height = 1; height <= 20 + behind; height += 1) stale.mine();
-      stale.reorg(3, [aTx({ to: ALICE, amount: 5n })], [], []);
+      stale.reorg(replaced, [], [aTx({ to: ALICE, amount: 5n })], ...empty(replaced - 2));
       let answering: 'stale' | 'down' | 'fresh' = 'fresh';
       const isStale = (): boolean => answering === 'stale';
       const reader: Partial<ChainReader> = {
@@ -187,8 +191,8 @@ describe('verified range', () => {
       const network = { ...MOCK_NETWORK, reorgWindow: 30 };
       const scan = await openSettled(reader, { network });
       answering = 'down';
-      for (let block = 0; block < behind; block += 1) {
-        mine([]);
+      for (let block = 0; block < behind; block += apart) {
+        mine(...empty(apart));
         await scan.tick();
       }
       answering = 'stale';

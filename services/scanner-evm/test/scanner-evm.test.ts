@@ -123,7 +123,7 @@ describe('reorganisation', () => {
 
   it('halts at a reorganisation below the window without writing a row', async () => {
     await world.mine(5);
-    await world.caughtUp(); // the verified block stays stored, and is replaced too
+    await world.caughtUp(); // stored at the end of the window; the reorganisation replaces it
     await world.mine(35);
     await world.caughtUp();
     const before = await world.cursor();
