@@ -174,7 +174,7 @@ describe('verified range', () => {
     { behind: 20, replaced: 4, apart: 1 },
     { behind: 8, replaced: 9, apart: 4 },
   ])(
-    'does not credit by depth what seen blocks contradict, $behind blocks behind, $apart apart',
+    'does not credit by depth what blocks $apart apart contradict, $behind behind',
     async ({ behind, replaced, apart }) => {
       const stale = createMockNode(CHAIN, { isSparse: true });
       for (let height = 1; height <= 20 + behind; height += 1) stale.mine();
