@@ -76,14 +76,6 @@ export function createVerifiedPass(
     return { head, seenHeight, verifiedHeight: height, finalizedHeight, isFinalityStale, deepBy };
   }
 
-  /** The change that takes back the verified block, if two sources replace it. Otherwise the error is thrown. */
-  async function repair(state: ChainState, error: unknown, options: ReadOptions): Promise<ScanChange> {
-    if (!isScanError(error, 'VERIFIED_BLOCK_LEFT')) throw error;
-    const change = await planTakingBack(scanning, state, options);
-    if (change === undefined) throw error;
-    return change;
-  }
-
   return {
     /** `isAwaited`: the outcome of an own transaction waits for it. */
     async *run(before: ChainState, isAwaited: boolean, options: ReadOptions): Changes<ChainState> {
@@ -97,7 +89,7 @@ export function createVerifiedPass(
         if (goal === undefined) return { isIdle: true };
         if (catchingUp.isWorthwhile(goal.verifiedHeight - before.verifiedHeight)) return { goal };
         const plan = planVerifiedRange(scanning, before, goal, options);
-        return { change: await plan.catch((error: unknown) => repair(before, error, options)) };
+        return { change: await plan.catch((error: unknown) => repair(scanning, before, error, options)) };
       });
       if (next?.isIdle === true && !isContradicted) observe.verifiedRead(network.chain);
       let state = next?.change === undefined ? before : yield next.change;
@@ -111,7 +103,8 @@ export function createVerifiedPass(
         ({ state } = caughtUp);
         const { failure } = caughtUp;
         const isLeft = isScanError(failure, 'VERIFIED_BLOCK_LEFT');
-        const change = isLeft && (await verifying.run(options, () => repair(state, failure, options)));
+        const change =
+          isLeft && (await verifying.run(options, () => repair(scanning, state, failure, options)));
         if (change) state = yield change;
         else if (failure !== undefined && !isLeft) verifying.backOff(failure);
       }
@@ -130,6 +123,19 @@ export function createVerifiedPass(
       return (isMore && verifying.isDue()) || ((isMore || verifying.isFailing()) && 'later');
     },
   };
+}
+
+/** The change that takes back the verified block, if two sources replace it. Otherwise the error is thrown. */
+async function repair(
+  scanning: Scanning,
+  state: ChainState,
+  error: unknown,
+  options: ReadOptions,
+): Promise<ScanChange> {
+  if (!isScanError(error, 'VERIFIED_BLOCK_LEFT')) throw error;
+  const change = await planTakingBack(scanning, state, options);
+  if (change === undefined) throw error;
+  return change;
 }
 
 /**
