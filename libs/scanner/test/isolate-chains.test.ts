@@ -176,7 +176,7 @@ test('shows one state of a halt everywhere and logs it once', async () => {
   await waitUntil('the window moves on', async () => (await verified('ETH_SEPOLIA')) === 29);
   node.reorg(30, ...Array.from({ length: 31 }, () => []));
   await waitUntil('it is reported', async () => (await stored('ETH_SEPOLIA')) === 'HALTED: REORG_TOO_DEEP');
-  await isScanned('BSC_TEST');
+  await runs('BSC_TEST');
   expect(await readiness('ETH_SEPOLIA')).toEqual({ ok: true, detail: 'halted: REORG_TOO_DEEP' });
   const failedRounds = async () =>
     Number(

@@ -36,15 +36,13 @@ export async function withServers<T>(
     await setRolePasswords(database.url, Object.fromEntries(ROLES.map((role) => [role, password])));
     await admin.connect();
     const urlOf = (role: Role): string => roleUrl(database.url, role, password);
-    const open = (role: Role): Database => {
-      const prepareStatements = role === 'signer' || role === 'tracker';
-      return openDatabase({
+    const open = (role: Role): Database =>
+      openDatabase({
         url: urlOf(role),
         applicationName: `bench ${role}`,
         poolMax: 8,
-        prepareStatements,
+        prepareStatements: true,
       });
-    };
     return await work({ dir, amqpUrl: broker.url, admin, urlOf, open });
   } finally {
     await admin.end();

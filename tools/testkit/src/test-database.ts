@@ -110,6 +110,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
         statementTimeoutMs: TIMEOUT_MS,
         idleInTransactionTimeoutMs: TIMEOUT_MS,
         connectTimeoutMs: TIMEOUT_MS,
+        prepareStatements: role.startsWith('scanner_'), // as the scanners do
       }),
     drop: (closingMs = CLOSING_MS) => dropDatabase(name, closingMs),
   };
