@@ -2,13 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { TronWeb, utils } from 'tronweb';
 import type { OrderAnswer } from '@opentill/contracts/http/answers';
 import { formatAmount } from '@opentill/domain/money';
-import { waitUntil } from '@opentill/testkit/wait-until';
 import { runOpentill } from '../src/run-opentill.ts';
 import type { RunningGateway } from '../src/running-gateway.ts';
 import type { GatewayUnderTest } from '../src/start-gateway-under-test.ts';
 import { CONFIRMING, CREATED, PAID, PENDING, untilStory } from '../src/stories.ts';
-import { WAIT_MS } from '../src/time-limits.ts';
 import type { TronUnderTest } from '../src/tron-under-test.ts';
+import { collectionSteps, type OrderOptions } from './collection-steps.ts';
 
 const CHAIN = 'TRON_TEST';
 /** The devnet's first account; GET /devnet.json shows its key. */
@@ -18,13 +17,13 @@ const FEE_LIMIT_SUN = 100_000_000;
 export function describeTron(under: () => GatewayUnderTest<RunningGateway>): void {
   const tron = (): TronUnderTest => under().tron!;
 
-  async function order(fields: Readonly<Record<string, string>> = {}): Promise<OrderAnswer> {
-    const orderId = under().newOrderId();
-    const all = { orderId, amount: '100', symbol: 'USDT', chain: CHAIN, ...fields };
-    const answer = await under().merchant.createCollection(all);
-    expect(answer).toMatchObject({ httpStatus: 200, code: 200, msg: 'success' });
-    expect(answer.data!.address).toMatch(/^T[1-9A-HJ-NP-Za-km-z]{33}$/);
-    return answer.data!;
+  const steps = collectionSteps(under);
+  const { payThroughShop, lastOf, transfersTo, untilUnmatched } = steps;
+
+  async function order(fields: OrderOptions = {}): Promise<OrderAnswer> {
+    const collection = await steps.order(tron(), fields);
+    expect(collection.address).toMatch(/^T[1-9A-HJ-NP-Za-km-z]{33}$/);
+    return collection;
   }
 
   async function payOut(fields: Readonly<Record<string, string>>) {
@@ -35,22 +34,6 @@ export function describeTron(under: () => GatewayUnderTest<RunningGateway>): voi
       chain: CHAIN,
       ...fields,
     });
-  }
-
-  const lastOf = ({ orderId }: OrderAnswer) => under().receiver.of(orderId).at(-1)!.data;
-
-  async function payThroughShop({ orderId }: OrderAnswer): Promise<string> {
-    const response = await fetch(`${under().gateway.shopUrl}/devnet/pay`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ orderId }),
-    });
-    const answer = (await response.json()) as { txid: string };
-    expect({ status: response.status, answer }).toEqual({
-      status: 200,
-      answer: { txid: expect.stringMatching(/^[0-9a-f]{64}$/) },
-    });
-    return answer.txid;
   }
 
   async function devnet(): Promise<{ rpcUrl: string; customer: { address: string; privateKey: string } }> {
@@ -97,7 +80,7 @@ export function describeTron(under: () => GatewayUnderTest<RunningGateway>): voi
   }
 
   async function payAndLook(
-    fields: Readonly<Record<string, string>>,
+    fields: OrderOptions,
     shown: string,
     pay: (collection: OrderAnswer) => Promise<string>,
   ): Promise<void> {
@@ -148,17 +131,9 @@ export function describeTron(under: () => GatewayUnderTest<RunningGateway>): voi
         await untilStory(under().receiver, collection, [CREATED, CONFIRMING, PAID]);
         expect(lastOf(collection)).toMatchObject({ actualAmount: '100.00', transaction: { txid } });
         await tron().mined(failed); // the failed transaction is in a block
-        const transfers = async () =>
-          under()
-            .database.kysely.selectFrom('transfer as t')
-            .leftJoin('unmatched_deposit as u', 'u.transfer_id', 't.transfer_id')
-            .select(['t.tx_hash', 't.symbol', 'u.reason'])
-            .where('t.to_address', '=', collection.address)
-            .orderBy('t.symbol')
-            .execute();
-        const isUnmatched = async () => (await transfers()).some(({ reason }) => reason !== null);
-        await waitUntil('the wrong token is unmatched', isUnmatched, WAIT_MS);
-        expect(await transfers()).toEqual([
+        await untilUnmatched(collection, 'WRONG_TOKEN');
+        const transfers = await transfersTo(collection);
+        expect(transfers.toSorted((a, b) => a.symbol.localeCompare(b.symbol))).toMatchObject([
           { tx_hash: expect.any(String), symbol: 'USDC', reason: 'WRONG_TOKEN' },
           { tx_hash: txid, symbol: 'USDT', reason: null },
         ]);

@@ -5,13 +5,12 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hexlify, randomBytes } from 'ethers';
 import type { OrderAnswer } from '@opentill/contracts/http/answers';
-import { openDatabase } from '@opentill/db/database';
 import { findFreePort } from '@opentill/test-servers/free-port';
 import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import { entryPoint } from '@opentill/local/checkout';
 import { SERVICE_NAMES } from '@opentill/local/gateway-options';
 import { waitUntil } from '@opentill/testkit/wait-until';
-import { sql } from 'kysely';
+import { dropDatabase } from '../src/drop-database.ts';
 import type { ChainUnderTest } from '../src/chain-under-test.ts';
 import { commandLines, openGuideBook } from '../src/guide-book.ts';
 import { CHECKOUT } from '../src/read-markdown.ts';
@@ -540,12 +539,3 @@ it('backs up a gateway and restores it on another machine', async () => {
 it('runs all blocks of the guides', () => {
   expect(book.left()).toEqual([]);
 });
-
-async function dropDatabase(databaseUrl: string): Promise<void> {
-  const url = new URL(databaseUrl);
-  const name = url.pathname.slice(1);
-  url.pathname = '/postgres';
-  const server = openDatabase({ url: url.toString(), applicationName: 'e2e', poolMax: 1 });
-  await sql`drop database ${sql.id(name)} with (force)`.execute(server.kysely);
-  await server.close();
-}

@@ -6,6 +6,7 @@ import { openDatabase, type Database, type Db } from '@opentill/db/database';
 import { SERVICE_NAMES } from '@opentill/local/gateway-options';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { sql } from 'kysely';
+import { dropDatabase } from '../src/drop-database.ts';
 import type { ChainUnderTest } from '../src/chain-under-test.ts';
 import { prepareAnotherMachine, type AnotherMachine } from '../src/restored-gateway.ts';
 import { runOpentill } from '../src/run-opentill.ts';
@@ -365,12 +366,3 @@ it('restores a gateway lost under load without reusing addresses or paying twice
     `${addressesEver.length} addresses, ${promised.size} payouts; ${report.split('\n').length} lines of report`,
   );
 }, 1_800_000);
-
-async function dropDatabase(databaseUrl: string): Promise<void> {
-  const url = new URL(databaseUrl);
-  const name = url.pathname.slice(1);
-  url.pathname = '/postgres';
-  const server = openDatabase({ url: url.toString(), applicationName: 'e2e', poolMax: 1 });
-  await sql`drop database ${sql.id(name)} with (force)`.execute(server.kysely);
-  await server.close();
-}

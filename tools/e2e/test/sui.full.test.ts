@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { OrderAnswer } from '@opentill/contracts/http/answers';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { startGatewayUnderTest, type GatewayUnderTest } from '../src/start-gateway-under-test.ts';
 import { CONFIRMING, CREATED, PAID, PENDING, untilStory } from '../src/stories.ts';
 import type { SuiUnderTest } from '../src/sui-under-test.ts';
+import { collectionSteps } from './collection-steps.ts';
 
 const CALLBACKS_WITHIN_MS = 30_000;
 /** Limit of the median time from the customer's transfer to the ORDER_SUCCESS callback. */
@@ -30,25 +30,14 @@ beforeAll(async () => {
 });
 afterAll(async () => test.stop(), 60_000);
 
-async function order(fields: Readonly<Record<string, string>> = {}): Promise<OrderAnswer> {
-  const orderId = test.newOrderId();
-  const all = { orderId, amount: '100', symbol: 'USDC', chain: sui.chain, ...fields };
-  const answer = await test.merchant.createCollection(all);
-  expect(answer).toMatchObject({ httpStatus: 200, code: 200, msg: 'success' });
-  expect(answer.data!.address).toMatch(/^0x[0-9a-f]{64}$/);
-  return answer.data!;
-}
+const { order, payThroughShop, lastOf } = collectionSteps(() => test);
 
 it('completes an order with callbacks that equal the chain', async () => {
-  const collection = await order({ amount: '12.5', symbol: 'USDT' });
-  const response = await fetch(`${test.gateway.shopUrl}/devnet/pay`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ orderId: collection.orderId }),
-  });
-  const { txid } = (await response.json()) as { txid: string };
+  const collection = await order(sui, { amount: '12.5', symbol: 'USDT' });
+  expect(collection.address).toMatch(/^0x[0-9a-f]{64}$/);
+  const txid = await payThroughShop(collection);
   await untilStory(test.receiver, collection, [CREATED, CONFIRMING, PAID], CALLBACKS_WITHIN_MS);
-  const { data } = test.receiver.of(collection.orderId).at(-1)!;
+  const data = lastOf(collection);
   expect(data).toMatchObject({ status: 'SUCCESS', actualAmount: '12.50' });
   expect(data.transaction).toMatchObject({
     chain: 'SUI_TEST',
@@ -66,7 +55,7 @@ it('completes an order with callbacks that equal the chain', async () => {
 it('sends ORDER_SUCCESS within 1 s after the transfer', async () => {
   const tookMs: number[] = [];
   for (let count = 0; count < 10; count += 1) {
-    const collection = await order();
+    const collection = await order(sui, { symbol: 'USDC' });
     const isCreated = () => test.receiver.story(collection.orderId).length > 0;
     await waitUntil('the first callback arrives', isCreated, CALLBACKS_WITHIN_MS);
     const paidAt = performance.now();
@@ -81,7 +70,7 @@ it('sends ORDER_SUCCESS within 1 s after the transfer', async () => {
 });
 
 it('counts partial payments as coins and to the address balance', async () => {
-  const collection = await order();
+  const collection = await order(sui, { symbol: 'USDC' });
   await sui.pay({ to: collection.address, amount: '40', symbol: 'USDC', form: 'address' });
   await untilStory(test.receiver, collection, [CREATED, PENDING], CALLBACKS_WITHIN_MS);
   await sui.pay({ to: collection.address, amount: '60', symbol: 'USDC' });
