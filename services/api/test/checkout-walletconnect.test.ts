@@ -1,41 +1,17 @@
 import type { IncomingMessage } from 'node:http';
 import { readPageAssets } from '@opentill/checkout/page-assets';
-import type { CheckoutOrder } from '@opentill/checkout/view/checkout-order';
 import type { WalletConnectSettings } from '@opentill/checkout/view/render-document';
 import { PLAIN_THEME } from '@opentill/checkout/view/theme';
 import { expect, test } from 'vitest';
+import { anOrder } from '../../checkout/test/support/an-order.ts';
 import { createCheckoutPage } from '../src/checkout-page.ts';
 
 const SETTINGS = { projectId: 'abc', relayUrl: 'wss://relay.example' };
 const REQUEST = { url: '/checkout', headers: {} } as IncomingMessage;
-const ORDER: CheckoutOrder = {
-  orderId: 'order-1',
-  chain: 'ETH_SEPOLIA',
-  chainName: 'Ethereum Sepolia',
-  symbol: 'USDT',
-  contractAddress: '0x5FbDB2315678afecb367f032d93F642f64180aa3',
-  decimals: 6,
-  address: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
-  amount: '250.00',
-  actualAmount: null,
-  status: 'INIT',
-  reason: null,
-  receivedAmount: '0.00',
-  txid: null,
-  explorerUrl: null,
-  explorerTxUrl: null,
-  transactionTime: null,
-  confirmedNum: 0,
-  requiredConfirmations: 3,
-  returnUrl: null,
-  description: null,
-  serverTime: 1_800_000_000,
-  expiredTime: 1_800_001_800,
-};
 
 const assets = readPageAssets();
 
-async function pageWith(walletConnect: WalletConnectSettings | undefined, order = ORDER) {
+async function pageWith(walletConnect: WalletConnectSettings | undefined, order = anOrder()) {
   const design = { theme: PLAIN_THEME, logo: null, assets, walletConnect };
   const page = createCheckoutPage(design, 'https://pay.example/checkout');
   const { headers, body } = await page.order(REQUEST, new URLSearchParams(), order);
@@ -62,6 +38,6 @@ test('a page with WalletConnect may contact the relay, and serves its code', asy
 });
 
 test('an order on TRON may not contact the relay', async () => {
-  const { policy } = await pageWith(SETTINGS, { ...ORDER, chain: 'TRON_TEST' });
+  const { policy } = await pageWith(SETTINGS, anOrder({ chain: 'TRON_TEST' }));
   expect(policy).toContain("connect-src 'self' https://*.trongrid.io;");
 });

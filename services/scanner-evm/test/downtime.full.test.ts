@@ -18,6 +18,7 @@ import {
 import { findFreePort } from '@opentill/test-servers/free-port';
 import { callRpc, callRpcBatch } from '@opentill/devnets/evm/json-rpc';
 import { aCollection, aMerchant } from '@opentill/testkit/scenario';
+import { NODE_ENVIRONMENT } from '@opentill/testkit/node-environment';
 import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
@@ -143,7 +144,7 @@ async function start(service: 'scanner-evm' | 'confirmation-tracker'): Promise<C
     ['--conditions=source', '--disable-warning=ExperimentalWarning', main],
     {
       env: {
-        PATH: process.env['PATH'],
+        ...NODE_ENVIRONMENT,
         DATABASE_URL: database.url(service === 'scanner-evm' ? 'scanner_evm' : 'tracker'),
         AMQP_URL: await broker.urlFor(service),
         NETWORKS_FILE: join(dir, 'networks.json'),

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { entryPoint } from '@opentill/local/checkout';
 import type { Gateway } from '@opentill/local/start-gateway';
+import { NODE_ENVIRONMENT } from '@opentill/testkit/node-environment';
 
 export interface CommandResult {
   readonly code: number;
@@ -12,7 +13,7 @@ export async function runOpentill(
   gateway: Pick<Gateway, 'operatorEnvironment'>,
   args: readonly string[],
 ): Promise<CommandResult> {
-  const env = { PATH: process.env['PATH'], ...gateway.operatorEnvironment };
+  const env = { ...NODE_ENVIRONMENT, ...gateway.operatorEnvironment };
   const child = spawn(process.execPath, [entryPoint('cli'), ...args], {
     env,
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -9,6 +9,7 @@ import { entryPoint } from '@opentill/local/checkout';
 import { SERVICE_NAMES, type ServiceName } from '@opentill/local/gateway-options';
 import { wordsFileOf } from '@opentill/local/prepare-keys';
 import { readOrMakeSecrets } from '@opentill/local/state-directory';
+import { NODE_ENVIRONMENT } from '@opentill/testkit/node-environment';
 import { hotWalletPrivateKey } from '@opentill/wallet/derivation';
 import { openKeystore } from '@opentill/wallet/keystore';
 import { findSecrets, rowsOfWords, type Place, type Secret } from '../src/find-secrets.ts';
@@ -116,7 +117,7 @@ async function endOf(
   const { DATABASE_URL, ...rest } = gateway.environmentOf(service);
   const url = 'DATABASE_URL_FILE' in changes ? {} : { DATABASE_URL };
   const child = spawn(process.execPath, [entryPoint(service)], {
-    env: { PATH: process.env['PATH'], ...rest, ...url, ...changes },
+    env: { ...NODE_ENVIRONMENT, ...rest, ...url, ...changes },
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: STARTS_WITHIN_MS,
     killSignal: 'SIGKILL',

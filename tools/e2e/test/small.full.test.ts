@@ -51,7 +51,7 @@ it('two processes complete a collection and a payout', async () => {
   expect(await test.findProblems()).toEqual([]);
 });
 
-it('one port shows the readiness of seven services, and each metric by service', async () => {
+it('one port shows the readiness of eight services, and each metric by service', async () => {
   const readiness = (await (await healthOf('/readyz')).json()) as { status: string; checks: object };
   expect(readiness.status).toBe('ready');
   const services = Object.keys(readiness.checks).map((check) => check.split(':', 1)[0]);
@@ -62,6 +62,7 @@ it('one port shows the readiness of seven services, and each metric by service',
     'scanner-sui',
     'confirmation-tracker',
     'webhook-sender',
+    'rates',
     'ops',
   ]);
   const text = await (await healthOf('/metrics')).text();

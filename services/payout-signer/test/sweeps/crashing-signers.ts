@@ -1,5 +1,6 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
+import { NODE_ENVIRONMENT } from '@opentill/testkit/node-environment';
 import type { CrashPlan, PageContext } from './run-crashing-signer.ts';
 
 /** Processes that crash by themselves. A standby process replaces each. */
@@ -67,10 +68,7 @@ export function startCrashingSigners(count: number, surroundings: PageContext): 
 function forkSigner(surroundings: PageContext): Life {
   const child = fork(MAIN, [], {
     execArgv: ['--conditions=source', '--disable-warning=ExperimentalWarning'],
-    env: {
-      PATH: process.env['PATH'],
-      NODE_COMPILE_CACHE: join(surroundings.stateDirectory, 'compiled'),
-    },
+    env: NODE_ENVIRONMENT,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     serialization: 'advanced',
   });
