@@ -19,6 +19,8 @@ const COIN = { chain: 'ETH_SEPOLIA', symbol: 'USDT' };
 const FOLDER = fileURLToPath(new URL('../examples/', import.meta.url));
 const BUILT = mkdtempSync(join(tmpdir(), 'opentill-examples-'));
 const RUN_TIMEOUT_MS = 120_000; // Go compiles its standard library the first time
+/** Unpacking PHP may take ten minutes. */
+const PREPARE_TIMEOUT_MS = 900_000;
 const [TOKEN, SECRET] = ['dev-merchant-token-of-this-machine', 'dev-webhook-secret'];
 /** With padding, without the required padding, and not base64: the last is the key itself. */
 const WRITTEN_AS_STANDARD_WEBHOOKS_DOES = [
@@ -96,7 +98,7 @@ export function describeExamples(languages: readonly (keyof typeof LANGUAGES)[])
         found.set(language, (more, input) => run(program, [...args, ...more], input));
       else if (!failure.includes('ENOENT')) throw new Error(failure);
     }
-  }, 2 * RUN_TIMEOUT_MS);
+  }, PREPARE_TIMEOUT_MS);
   afterAll(async () => {
     await server.close();
     rmSync(BUILT, { recursive: true, force: true });

@@ -123,8 +123,8 @@ describe.each(['memory', 'postgres'] as const)('rate limits in %s', (rateLimitSt
       // Rejected before the body is read.
       const unread = { headers: { 'content-type': 'text/plain' }, body: 'x' };
       expectSlowDown(await api.request('POST', path, unread), seconds);
-      const other = path === COLLECTION ? '/v1/link/list' : COLLECTION;
-      expect((await api.post(other, {})).code).toBe(400);
+      for (const other of [COLLECTION, PAYOUT, '/v1/link/list'].filter((each) => each !== path))
+        expect((await api.post(other, {})).code).toBe(400);
     });
   });
 

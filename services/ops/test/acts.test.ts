@@ -589,11 +589,13 @@ describe('acts on halts, holds, incidents, chains and top-ups', () => {
     await admin.kysely.insertInto('hot_wallet').values({ family: 'EVM', address }).execute();
     await aChainCursor(admin.kysely, { chain: 'ETH_SEPOLIA' }).catch(() => undefined);
     for (const height of [1, 2])
-      await sql`insert into hot_wallet_balance (chain, wallet, symbol, amount, block_height, block_hash, seen_at)
-        values ('ETH_SEPOLIA', ${address}, ${symbol}, ${amount}, ${height}, ${aHash()}, clock_timestamp())
-        on conflict (chain, wallet, symbol) do update set block_height = excluded.block_height`.execute(
-        admin.kysely,
-      );
+      await sql`with stored as (
+          insert into block (chain, height, hash, parent_hash, block_time)
+          values ('ETH_SEPOLIA', ${height}, ${`0xb${height}`}, ${`0xb${height - 1}`}, now()) on conflict do nothing)
+        insert into hot_wallet_balance (chain, wallet, symbol, amount, block_height, block_hash, seen_at)
+        values ('ETH_SEPOLIA', ${address}, ${symbol}, ${amount}, ${height}, ${`0xb${height}`}, clock_timestamp())
+        on conflict (chain, wallet, symbol) do update set block_height = excluded.block_height,
+          block_hash = excluded.block_hash`.execute(admin.kysely);
   };
 
   it('rejects a top-up that was never sent', async () => {

@@ -145,7 +145,7 @@ function startWork(deps: SignerDeps): Work {
     for (const driver of [...drivers, ...deposits]) driver.wake();
   };
   const planners = startPlanners({ ...deps, timing, observe, onMovement });
-  const marking = startMarking(deps, timing, observe);
+  const marking = startMarking(shared);
   const chains = deps.networks.map(({ network }) => network.chain);
   observeWaiting(metrics, db, chains);
   const figures = startWatchingSweeps({ ...deps, chains });
@@ -279,13 +279,21 @@ function startDriverOf(
     : openNonceDriver(parts, paying, timing);
 }
 
-function startMarking(deps: SignerDeps, { leaseTtlMs }: SignerTiming, observe: Observe): readonly Loop[] {
+function startMarking({ deps, timing: { leaseTtlMs }, observe, relay }: Shared): readonly Loop[] {
   const { unpayable = [] } = deps;
   return unpayable.flatMap(({ network: { chain }, codec }) => {
     observe.notConfigured(chain);
     return deps.wallets
       .filter((wallet) => codec.parse(wallet) === wallet)
-      .map((wallet) => startMarkingUnpayable({ ...deps, observe, key: { chain, wallet }, leaseTtlMs }));
+      .map((wallet) =>
+        startMarkingUnpayable({
+          ...deps,
+          observe,
+          key: { chain, wallet },
+          leaseTtlMs,
+          onCommitted: () => relay.wake(),
+        }),
+      );
   });
 }
 

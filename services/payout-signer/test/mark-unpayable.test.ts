@@ -48,9 +48,10 @@ async function markDoubtful(order: OrderRow): Promise<void> {
     select ${order.order_pk}, restore_id from restoration`.execute(admin.kysely);
   await set(order, `obstacle = 'MAYBE_PAID', obstacle_at = now(), waiting_since = now()`);
 }
-function start(): { stop(): Promise<void>; blocked: string[]; vetoed: string[] } {
+function start(): { stop(): Promise<void>; blocked: string[]; vetoed: string[]; woken: string[] } {
   const blocked: string[] = [];
   const vetoed: string[] = [];
+  const woken: string[] = [];
   const logger = createLogger({ service: 'payout-signer', level: 'silent' });
   const observe = {
     blocked: (_key: unknown, orderPk: string) => void blocked.push(orderPk),
@@ -64,10 +65,11 @@ function start(): { stop(): Promise<void>; blocked: string[]; vetoed: string[] }
     key,
     instanceId: 'test',
     leaseTtlMs: 300,
+    onCommitted: () => void woken.push('relay'),
     newId,
     clock: systemClock,
   });
-  return { stop: () => loop.stop(), blocked, vetoed };
+  return { stop: () => loop.stop(), blocked, vetoed, woken };
 }
 
 const NOT_CONFIGURED = 'PAYOUTS_NOT_CONFIGURED';
@@ -151,6 +153,7 @@ test("ends or continues a possibly paid payout after the operator's decision", a
   expect(await rowOf(open)).toEqual({ state: 'REQUESTED', obstacle: 'MAYBE_PAID', waits: true });
   await marking.stop();
   expect(marking.vetoed).toEqual([toRefuse.order_pk]);
+  expect(marking.woken).toEqual(['relay']);
   // A payout that is refused during a round is marked first and refused in the next.
   expect(marking.blocked.filter((orderPk) => orderPk !== toRefuse.order_pk)).toEqual([toPay.order_pk]);
 });

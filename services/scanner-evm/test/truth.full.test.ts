@@ -93,7 +93,14 @@ describe('300 blocks, 15 reorganisations and 1,000 deposits', () => {
 function withTrustedLogs(reader: ChainReader): ChainReader {
   return {
     ...reader,
-    readVerified: (from, to, _expected, options) => reader.readSeen(from, to, options),
+    async readVerified(from, to, _expected, options = {}) {
+      const range = await reader.readSeen(from, to, options);
+      const have = new Set(range.headers.map(({ height }) => height));
+      const missing = (options.headersAt ?? []).filter((h) => h >= from && h <= to && !have.has(h));
+      const more = await Promise.all([...new Set(missing)].map((h) => reader.headers(h, h, options)));
+      const headers = [...range.headers, ...more.flat()].toSorted((a, b) => a.height - b.height);
+      return { ...range, headers };
+    },
     async confirmTransfers(candidates, options) {
       const { confirmed, refuted } = await reader.confirmTransfers(candidates, options);
       const believed = refuted.map((candidate): Transfer => ({

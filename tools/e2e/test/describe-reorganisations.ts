@@ -28,7 +28,7 @@ export function describeReorganisations(under: () => GatewayUnderTest<RunningGat
       .executeTakeFirstOrThrow();
 
   describe('reorganisations', () => {
-    /** Below, at and above the confirmations. chaos.full.under().ts has random depths. */
+    /** Below, at and above the confirmations. chaos.full.test.ts has random depths. */
     const DEPTHS = [1, CONFIRMATIONS, 10];
     /** Blocks between two tests, so that a reorganisation does not reach into the earlier one. */
     const APART = 12;

@@ -151,7 +151,7 @@ async function readOpenOfNonces(
       where case state
         when 'VERIFIED' then block_height > ${aboveHeight}
         when 'MINED' then true
-        else is_decided is not true and not is_taken
+        else is_decided is not true and is_taken is not true
         end
     ), unmined as (
       select *, dense_rank() over (partition by wallet order by nonce) as turn from own where not is_mined

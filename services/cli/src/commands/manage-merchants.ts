@@ -1,12 +1,14 @@
 import type { OpsAnswer } from '@opentill/contracts/ops/catalog';
 import { SETTINGS_MERCHANT_ID } from '@opentill/contracts/ops/fields';
 import { usage, type CliContext } from '../context.ts';
-import { openOps } from '../ops-client.ts';
+import { openOps, type EarlierAnswer } from '../ops-client.ts';
 import { parseDurationSeconds } from '../parse-moment.ts';
 import { requireHttpUrl, requireOrigin } from '../require-url.ts';
 
 const MERCHANTS_MAX = 10_000;
 const OVERLAP_MAX_SECONDS = 90 * 86_400;
+type Shown = EarlierAnswer<OpsAnswer<'getMerchant'>, 'markupBps'>;
+
 const MERCHANT_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
 export async function createMerchant(
@@ -54,7 +56,7 @@ export async function printMerchants(context: CliContext): Promise<void> {
 }
 
 export async function printMerchant(context: CliContext, merchantId: string): Promise<void> {
-  const m = await (await openOps(context)).call('getMerchant', { merchantId });
+  const m: Shown = await (await openOps(context)).call('getMerchant', { merchantId });
   const logo = m.logoType === null ? null : `${m.logoType}, SHA-256 ${m.logoHash ?? '?'}`;
   const lines: readonly (readonly [string, string | number | null])[] = [
     ['merchant', m.merchantId],
@@ -71,7 +73,7 @@ export async function printMerchant(context: CliContext, merchantId: string): Pr
     ['return origins', m.returnOrigins.join(' ')],
     ['order lifetime', `${m.orderTtlSeconds} s`],
     ['tolerance', `${m.underpaymentToleranceBps} bps`],
-    ['markup', `${m.markupBps} bps`],
+    ['markup', `${m.markupBps ?? 0} bps`],
     ['late grace', `${m.lateGraceSeconds} s`],
     ['rate limits', JSON.stringify(m.rateLimits)],
   ];
@@ -79,13 +81,13 @@ export async function printMerchant(context: CliContext, merchantId: string): Pr
     context.print(`${name.padEnd(18)}${value === null || value === '' ? '-' : value}`);
 }
 
-function optInCallbacks({ notifyReverted, notifyUnmatched }: OpsAnswer<'getMerchant'>): string {
+function optInCallbacks({ notifyReverted, notifyUnmatched }: Shown): string {
   return [notifyReverted && 'ORDER_REVERTED', notifyUnmatched && 'ORDER_UNMATCHED']
     .filter(Boolean)
     .join(', ');
 }
 
-function describeCallbacks(m: OpsAnswer<'getMerchant'>): string {
+function describeCallbacks(m: Shown): string {
   const since = m.endpointSince ?? '?';
   const parts = [
     m.endpointState === 'DISABLED' && `callbacks disabled since ${since}: ${m.disabledReason ?? '?'}`,

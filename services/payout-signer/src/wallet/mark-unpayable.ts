@@ -14,6 +14,8 @@ export interface UnpayableDeps {
   readonly key: { readonly chain: Chain; readonly wallet: Address };
   readonly instanceId: string;
   readonly leaseTtlMs: number;
+  /** After a commit of events. */
+  readonly onCommitted: () => void;
   readonly newId: () => string;
   readonly clock: { now(): Date };
 }
@@ -34,6 +36,7 @@ export function startMarkingUnpayable(deps: UnpayableDeps): Loop {
       if (lease === undefined) return undefined;
       const refused = await refuseUnpayable(db, key, lease, deps);
       if (refused.length > 0) {
+        deps.onCommitted();
         const taken = { finalNonces: [], reopenedNonces: [], freedNonces: [], vetoedOrderPks: refused };
         observe.externalUpdatesApplied(key, taken);
       }
