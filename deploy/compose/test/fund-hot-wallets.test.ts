@@ -3,38 +3,30 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { readNetworkFile } from '@opentill/contracts/read-network-file';
-import type { Database } from '@opentill/db/database';
 import { startTronDevnet, type TronDevnet } from '@opentill/devnets/tron/start-tron-devnet';
 import { addressOfKey, toBase58 } from '@opentill/devnets/tron/tron-address';
 import { tronBalance, tronTokenBalance } from '@opentill/devnets/tron/payments';
 import { aChainCursor } from '@opentill/testkit/scenario';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import { fundHotWallets, type Funded } from '../src/fund-hot-wallets.ts';
 
 const NETWORKS = join(import.meta.dirname, '../../networks/local.json');
 const HOT_WALLET = 'TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH';
 const LONG_MS = 120_000;
 
-let testDatabase: TestDatabase;
-let admin: Database;
-let ops: Database;
+const { admin, open } = await openTestDatabase();
+const ops = open('ops');
 let node: TronDevnet;
 let tron: NetworkConfig;
 let unread: NetworkConfig;
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  [admin, ops] = [testDatabase.open('admin'), testDatabase.open('ops')];
   node = await startTronDevnet({ blockTimeMs: 100, solidLagBlocks: 3 });
   const networks = await readNetworkFile(NETWORKS, { TRON_TEST_RPC_URLS: node.url });
   const named = (chain: string) => networks.find((network) => network.chain === chain)!;
   [tron, unread] = [named('TRON_TEST'), named('BSC_TEST')];
 });
-afterAll(async () => {
-  await node.close();
-  await Promise.all([admin.close(), ops.close()]);
-  await testDatabase.drop();
-});
+afterAll(() => node.close());
 
 const funded: Funded[] = [];
 const fund = async (networks: readonly NetworkConfig[], deadlineMs: number, hotWallet = HOT_WALLET) =>

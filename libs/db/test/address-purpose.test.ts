@@ -1,23 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { sql } from 'kysely';
-import type { Database, Db } from '../src/database.ts';
+import type { Db } from '../src/database.ts';
 import { aCollection, anEvmAddress } from '@opentill/testkit/scenario';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
 
 /* An address in both tables would allow a payout from a deposit address. */
 
-let testDatabase: TestDatabase;
-let admin: Database;
-let ops: Database;
-beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  [admin, ops] = [testDatabase.open('admin'), testDatabase.open('ops')];
-});
-afterAll(async () => {
-  await Promise.all([admin, ops].map((database) => database.close()));
-  await testDatabase.drop();
-});
+const { admin, open } = await openTestDatabase();
+const ops = open('ops');
 
 const REFUSED = { code: 'DATABASE_CONSTRAINT' };
 

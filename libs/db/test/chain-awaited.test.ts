@@ -1,24 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { sql } from 'kysely';
 import { anOption, anOrderWithOptions, choose } from '@opentill/testkit/order-options';
 import { aPayout } from '@opentill/testkit/scenario';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
-import type { Database } from '../src/database.ts';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 
 const CHAIN = 'ETH_SEPOLIA';
 
-let database: TestDatabase;
-let admin: Database;
-let scanner: Database;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  [admin, scanner] = [database.open('admin'), database.open('scanner_evm')];
-});
-afterAll(async () => {
-  await Promise.all([admin.close(), scanner.close()]);
-  await database.drop();
-});
+const { admin, open } = await openTestDatabase();
+const scanner = open('scanner_evm');
 
 async function isAwaited(): Promise<boolean | undefined> {
   const { rows } = await sql<{ awaited: boolean }>`select is_chain_awaited(${CHAIN}) as awaited`.execute(

@@ -1,19 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { ChainState } from '@opentill/domain/chain-status';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import { readScannedStatus, writeChainStatus } from '../src/chain-status.ts';
-import type { Database } from '../src/database.ts';
 
-let database: TestDatabase;
-let admin: Database;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  admin = database.open('admin');
-});
-afterAll(async () => {
-  await admin.close();
-  await database.drop();
-});
+const { admin } = await openTestDatabase();
 
 async function reports(state: ChainState, reason: string | null = null): Promise<ChainState | undefined> {
   await admin.kysely

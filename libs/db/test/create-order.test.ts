@@ -1,28 +1,19 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { Database } from '../src/database.ts';
 import { violates } from '../src/database-error.ts';
 import { deleteExpiredNonces } from '../src/housekeeping.ts';
 import { aHotWallet, aMerchant, anEvmAddress } from '@opentill/testkit/scenario';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 
-let testDatabase: TestDatabase;
-let admin: Database;
-let api: Database;
+const { testDatabase, admin, open } = await openTestDatabase();
+const api = open('api');
 let merchantId: string;
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  admin = testDatabase.open('admin');
-  api = testDatabase.open('api');
   await admin.kysely.insertInto('hot_wallet').values({ family: 'EVM', address: HOT_WALLET }).execute();
 });
 beforeEach(async () => {
   merchantId = (await aMerchant(admin.kysely)).merchantId;
-});
-afterAll(async () => {
-  await Promise.all([admin.close(), api.close()]);
-  await testDatabase.drop();
 });
 
 type Fields = Record<string, unknown>;

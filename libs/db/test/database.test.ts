@@ -1,14 +1,13 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createServer, connect, type AddressInfo, type Server, type Socket } from 'node:net';
 import { sql } from 'kysely';
 import { isDatabaseUnavailable, openDatabase, type Database, type DatabaseOptions } from '../src/database.ts';
 import { aCollection } from '@opentill/testkit/scenario';
 import { startTcpProxy } from '@opentill/testkit/tcp-proxy';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
 
-let testDatabase: TestDatabase;
-let admin: Database;
+const { testDatabase, admin } = await openTestDatabase();
 const opened: Database[] = [];
 const open = (options: Partial<DatabaseOptions> = {}): Database => {
   const database = openDatabase({
@@ -19,16 +18,8 @@ const open = (options: Partial<DatabaseOptions> = {}): Database => {
   opened.push(database);
   return database;
 };
-beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  admin = testDatabase.open('admin');
-});
 afterEach(async () => {
   await Promise.all(opened.splice(0).map((database) => database.close()));
-});
-afterAll(async () => {
-  await admin.close();
-  await testDatabase.drop();
 });
 
 const unavailable = { code: 'DATABASE_UNAVAILABLE', retryable: true };

@@ -1,6 +1,5 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { sql } from 'kysely';
-import type { Database } from '../src/database.ts';
 import { aHotWalletAddress } from '@opentill/testkit/payout-scenario';
 import {
   aChainCursor,
@@ -10,22 +9,14 @@ import {
   aTransfer,
   type TransferRow,
 } from '@opentill/testkit/scenario';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 
 /* Coin that was booked by hand for fees becomes an asset. Its transfers must not be booked twice. */
 const CHAIN = 'ETH';
 const hot = { family: 'EVM' as const, address: anEvmAddress() };
-let testDatabase: TestDatabase;
-let admin: Database;
-let tracker: Database;
-let ops: Database;
+const { admin, open } = await openTestDatabase();
+const [tracker, ops] = [open('tracker'), open('ops')];
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  [admin, tracker, ops] = [
-    testDatabase.open('admin'),
-    testDatabase.open('tracker'),
-    testDatabase.open('ops'),
-  ];
   await aHotWalletAddress(admin.kysely, hot);
   await aChainCursor(admin.kysely, {
     chain: CHAIN,
@@ -33,10 +24,6 @@ beforeAll(async () => {
     seen_height: 1_010,
     head_height: 1_010,
   });
-});
-afterAll(async () => {
-  await Promise.all([admin.close(), tracker.close(), ops.close()]);
-  await testDatabase.drop();
 });
 
 let coins = 0;

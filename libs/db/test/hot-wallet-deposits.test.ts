@@ -1,27 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { sql } from 'kysely';
-import type { Database } from '../src/database.ts';
 import { aFate, aHotWalletAddress, aSignedPayout } from '@opentill/testkit/payout-scenario';
 import { aCollection, anEvmAddress, aPayout, aTransfer, type TransferRow } from '@opentill/testkit/scenario';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 
-let testDatabase: TestDatabase;
-let admin: Database;
-let tracker: Database;
-let ops: Database;
+const { admin, open } = await openTestDatabase();
+const [tracker, ops] = [open('tracker'), open('ops')];
 const hot = { family: 'EVM' as const, address: anEvmAddress() };
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  [admin, tracker, ops] = [
-    testDatabase.open('admin'),
-    testDatabase.open('tracker'),
-    testDatabase.open('ops'),
-  ];
   await aHotWalletAddress(admin.kysely, hot);
-});
-afterAll(async () => {
-  await Promise.all([admin.close(), tracker.close(), ops.close()]);
-  await testDatabase.drop();
 });
 
 let symbols = 0;

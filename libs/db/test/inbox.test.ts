@@ -1,23 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { sql } from 'kysely';
 import { randomUUID } from 'node:crypto';
-import type { Database, Tx } from '../src/database.ts';
+import type { Tx } from '../src/database.ts';
 import { handleOnce, handleTogetherOnce } from '../src/inbox.ts';
 import { aCollection } from '@opentill/testkit/scenario';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 
-let testDatabase: TestDatabase;
-let admin: Database;
-let tracker: Database;
-beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  admin = testDatabase.open('admin');
-  tracker = testDatabase.open('tracker');
-});
-afterAll(async () => {
-  await Promise.all([admin.close(), tracker.close()]);
-  await testDatabase.drop();
-});
+const { admin, open } = await openTestDatabase();
+const tracker = open('tracker');
 
 const key = (eventId: string, consumer = 'settle') => ({ schema: 'tracker', consumer, eventId }) as const;
 const bump = (orderPk: string) => (tx: Tx) =>

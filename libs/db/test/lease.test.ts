@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -7,17 +7,11 @@ import { sql } from 'kysely';
 import type { Database } from '../src/database.ts';
 import { assertLease, isSameLease, keepLease, type Lease, type LeaseKeeper } from '../src/lease.ts';
 import { announcePresence, listPresence } from '../src/presence.ts';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 
-let testDatabase: TestDatabase;
-let admin: Database;
-let one: Database;
-let two: Database;
+const { testDatabase, admin, open } = await openTestDatabase();
+const [one, two] = [open('scanner_evm'), open('scanner_evm')];
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  admin = testDatabase.open('admin');
-  one = testDatabase.open('scanner_evm');
-  two = testDatabase.open('scanner_evm');
   await sql`create table lease_log (id bigint generated always as identity, token bigint, holder text)`.execute(
     admin.kysely,
   );
@@ -25,10 +19,6 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   await sql`truncate scanner_evm.lease`.execute(admin.kysely);
-});
-afterAll(async () => {
-  await Promise.all([admin.close(), one.close(), two.close()]);
-  await testDatabase.drop();
 });
 
 const keeper = (database: Database, holder: string, ttlMs = 60_000, name = 'chain/ETH') =>

@@ -1,28 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { randomUUID } from 'node:crypto';
-import type { Database, Tx } from '../src/database.ts';
+import type { Tx } from '../src/database.ts';
 import type { LedgerAccountKind, LedgerTransactionKind } from '../src/ledger-tables.ts';
 import { aHotWallet, aMerchant, aPayout } from '@opentill/testkit/scenario';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 
-let testDatabase: TestDatabase;
-let admin: Database;
-let tracker: Database;
-let api: Database;
-beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  [admin, tracker, api] = [
-    testDatabase.open('admin'),
-    testDatabase.open('tracker'),
-    testDatabase.open('api'),
-  ];
-});
-afterAll(async () => {
-  await Promise.all([admin.close(), tracker.close(), api.close()]);
-  await testDatabase.drop();
-});
+const { admin, open } = await openTestDatabase();
+const [tracker, api] = [open('tracker'), open('api')];
 
 type Posting = readonly [kind: LedgerAccountKind, symbol: string, merchantId: string | null, amount: bigint];
 

@@ -1,5 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Database } from '../src/database.ts';
+import { describe, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import {
   endSecretChange,
@@ -10,23 +9,12 @@ import {
 } from '../src/merchants.ts';
 import { openSecret, tokenAad, webhookSecretAad } from '../src/sealed-secret.ts';
 import { TEST_SECRETS_KEY } from '@opentill/testkit/scenario';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 
 const KEY = TEST_SECRETS_KEY;
-let testDatabase: TestDatabase;
-let ops: Database;
+const { testDatabase, admin, open } = await openTestDatabase();
+const ops = open('ops');
 /** Reads columns that ops may write but not read. */
-let admin: Database;
-beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  ops = testDatabase.open('ops');
-  admin = testDatabase.open('admin');
-});
-afterAll(async () => {
-  await ops.close();
-  await admin.close();
-  await testDatabase.drop();
-});
 
 const stored = (merchantId: string) =>
   admin.kysely

@@ -1,30 +1,19 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import { randomUUID } from 'node:crypto';
-import type { Database } from '../src/database.ts';
 import type { LedgerAccountKind } from '../src/ledger-tables.ts';
 import type { MovementKind } from '../src/sweep-tables.ts';
 import { aFate, anOwnTransaction, send } from '@opentill/testkit/payout-scenario';
 import { aChainCursor, aCollection, aMerchant, aTransfer, type OrderRow } from '@opentill/testkit/scenario';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 
 const CHAIN = 'ETH_SEPOLIA';
 const HOT = '0x00000000000000000000000000000000000000aa';
 const COLD = '0x00000000000000000000000000000000000000cc';
 
-let testDatabase: TestDatabase;
-let admin: Database;
-let signer: Database;
-let tracker: Database;
-let ops: Database;
+const { admin, open } = await openTestDatabase();
+const [signer, tracker, ops] = [open('signer'), open('tracker'), open('ops')];
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  [admin, signer, tracker, ops] = [
-    testDatabase.open('admin'),
-    testDatabase.open('signer'),
-    testDatabase.open('tracker'),
-    testDatabase.open('ops'),
-  ];
   await aMerchant(admin.kysely);
   await aChainCursor(admin.kysely, { chain: CHAIN, family: 'EVM' });
   await sql`insert into chain_family (chain, family) values (${CHAIN}, 'EVM') on conflict do nothing`.execute(
@@ -33,10 +22,6 @@ beforeAll(async () => {
   await sql`insert into hot_wallet (family, address) values ('EVM', ${HOT}) on conflict do nothing`.execute(
     admin.kysely,
   );
-});
-afterAll(async () => {
-  await Promise.all([admin, signer, tracker, ops].map((database) => database.close()));
-  await testDatabase.drop();
 });
 
 let order: OrderRow;

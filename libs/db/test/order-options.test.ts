@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import { sharesOf } from '@opentill/domain/order-shares';
 import { anOption, anOrderWithOptions, choose } from '@opentill/testkit/order-options';
 import { aCollection, anEvmAddress } from '@opentill/testkit/scenario';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import type { Database } from '../src/database.ts';
 
@@ -12,20 +12,8 @@ const SEPOLIA = anOption('ETH_SEPOLIA', 'USDC', 53_950_000n);
 const BSC = anOption('BSC_TEST', 'USDT', 53_910_000n);
 const OPTIONS = [TRON, SEPOLIA, BSC];
 
-let database: TestDatabase;
-let admin: Database;
-let other: Database;
-let api: Database;
-let scanner: Database;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  [admin, other] = [database.open('admin'), database.open('admin')];
-  [api, scanner] = [database.open('api'), database.open('scanner_evm')];
-});
-afterAll(async () => {
-  await Promise.all([admin.close(), other.close(), api.close(), scanner.close()]);
-  await database.drop();
-});
+const { admin, open } = await openTestDatabase();
+const [other, api, scanner] = [open('admin'), open('api'), open('scanner_evm')];
 
 const addressesOf = async (orderPk: string) =>
   (

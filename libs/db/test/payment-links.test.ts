@@ -1,28 +1,15 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import { aMerchant, anEvmAddress } from '@opentill/testkit/scenario';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
-import type { Database } from '../src/database.ts';
 
-let testDatabase: TestDatabase;
-let admin: Database;
-let api: Database;
-let tracker: Database;
+const { admin, open: openAs } = await openTestDatabase();
+const [api, tracker] = [openAs('api'), openAs('tracker')];
 let merchantId: string;
-beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  admin = testDatabase.open('admin');
-  api = testDatabase.open('api');
-  tracker = testDatabase.open('tracker');
-});
 beforeEach(async () => {
   merchantId = (await aMerchant(admin.kysely)).merchantId;
-});
-afterAll(async () => {
-  await Promise.all([admin.close(), api.close(), tracker.close()]);
-  await testDatabase.drop();
 });
 
 let nextIndex = 0;

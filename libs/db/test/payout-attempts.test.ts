@@ -1,6 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { sql } from 'kysely';
-import type { Database } from '../src/database.ts';
 import {
   aFate,
   anOwnTransaction,
@@ -9,24 +8,12 @@ import {
   type OwnTransactionRow,
 } from '@opentill/testkit/payout-scenario';
 import { aHash, type OrderRow } from '@opentill/testkit/scenario';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 
-let testDatabase: TestDatabase;
-let admin: Database;
-let signer: Database;
-let tracker: Database;
+const { testDatabase, admin, open } = await openTestDatabase();
+const [signer, tracker] = [open('signer'), open('tracker')];
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  [admin, signer, tracker] = [
-    testDatabase.open('admin'),
-    testDatabase.open('signer'),
-    testDatabase.open('tracker'),
-  ];
   await setCursor({ verified: 100, final: 100 });
-});
-afterAll(async () => {
-  await Promise.all([admin, signer, tracker].map((database) => database.close()));
-  await testDatabase.drop();
 });
 
 const CHAIN = 'TRON_TEST';

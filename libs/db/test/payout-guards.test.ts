@@ -1,30 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import { randomUUID } from 'node:crypto';
-import type { Database, Db } from '../src/database.ts';
+import type { Db } from '../src/database.ts';
 import { aReservedPayout, aSignedPayout, anOwnTransaction, refuse } from '@opentill/testkit/payout-scenario';
 import { aHotWallet, aPayout, type OrderRow } from '@opentill/testkit/scenario';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
 
-let testDatabase: TestDatabase;
-let admin: Database;
-let tracker: Database;
-let signer: Database;
-let ops: Database;
-beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  [admin, tracker, signer, ops] = [
-    testDatabase.open('admin'),
-    testDatabase.open('tracker'),
-    testDatabase.open('signer'),
-    testDatabase.open('ops'),
-  ];
-});
-afterAll(async () => {
-  await Promise.all([admin, tracker, signer, ops].map((database) => database.close()));
-  await testDatabase.drop();
-});
+const { admin, open } = await openTestDatabase();
+const [tracker, signer, ops] = [open('tracker'), open('signer'), open('ops')];
 
 const refused = { code: 'DATABASE_CONSTRAINT' };
 const forbidden = { code: 'DATABASE_FORBIDDEN' };

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import type { Database } from '../src/database.ts';
@@ -15,24 +15,10 @@ import {
   type OwnTransactionRow,
 } from '@opentill/testkit/payout-scenario';
 import { aHotWallet, aPayout, ONE_USDT, type OrderRow } from '@opentill/testkit/scenario';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 
-let testDatabase: TestDatabase;
-let admin: Database;
-let tracker: Database;
-let other: Database;
-beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  [admin, tracker, other] = [
-    testDatabase.open('admin'),
-    testDatabase.open('tracker'),
-    testDatabase.open('tracker'),
-  ];
-});
-afterAll(async () => {
-  await Promise.all([admin.close(), tracker.close(), other.close()]);
-  await testDatabase.drop();
-});
+const { admin, open } = await openTestDatabase();
+const [tracker, other] = [open('tracker'), open('tracker')];
 
 interface Moved {
   readonly order_pk: string;

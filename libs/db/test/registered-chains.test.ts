@@ -1,25 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Chain } from '@opentill/domain/chains';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
-import type { Database } from '../src/database.ts';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import { registerChains, requireRegistered, type ChainIdentity } from '../src/registered-chains.ts';
 
 const ACME: ChainIdentity = { chain: 'ACME_L2' as Chain, family: 'EVM', chainId: 31_337, kind: 'test' };
 const ETH: ChainIdentity = { chain: 'ETH', family: 'EVM', chainId: 1 };
 
-let database: TestDatabase;
-let owner: Database;
-let scanner: Database;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  owner = database.open('admin');
-  scanner = database.open('scanner_evm');
-});
-afterAll(async () => {
-  await Promise.all([owner.close(), scanner.close()]);
-  await database.drop();
-});
+const { admin: owner, open } = await openTestDatabase();
+const scanner = open('scanner_evm');
 
 const block = (chain: Chain) =>
   scanner.kysely

@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sql } from 'kysely';
 import { signOrderId, signText } from '@opentill/contracts/signing/verify-signature';
-import type { Database } from '@opentill/db/database';
 import { rotateToken, type MerchantSettings } from '@opentill/db/merchants';
 import {
   aChainCursor,
@@ -10,7 +9,7 @@ import {
   aMerchantWithShortToken,
   TEST_SECRETS_KEY,
 } from '@opentill/testkit/scenario';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import {
   anOrderId,
@@ -23,16 +22,13 @@ import {
   type TestApi,
 } from './support/test-api.ts';
 
-let testDatabase: TestDatabase;
-let admin: Database;
+const { testDatabase, admin } = await openTestDatabase();
 let api: TestApi;
 let shop: MerchantSettings;
 let cafe: MerchantSettings;
 let careful: MerchantSettings;
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  admin = testDatabase.open('admin');
   const settings = { rateLimits: NO_LIMITS };
   shop = await aMerchant(admin.kysely, { merchantId: 'shop', ...settings });
   cafe = await aMerchant(admin.kysely, { merchantId: 'cafe', ...settings });
@@ -41,11 +37,7 @@ beforeAll(async () => {
   // The wrong signatures of these tests do not name a merchant.
   api = await startTestApi(testDatabase, { merchant: shop, unnamedFailuresMax: 1_000_000 });
 });
-afterAll(async () => {
-  await api.stop();
-  await admin.close();
-  await testDatabase.drop();
-});
+afterAll(() => api.stop());
 
 const postBody = (path: string, body: string, headers: Record<string, string> = {}, through = api) =>
   through.request('POST', path, { headers: { 'content-type': 'application/json', ...headers }, body });

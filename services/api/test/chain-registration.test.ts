@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Database } from '@opentill/db/database';
 import { registerChains } from '@opentill/db/registered-chains';
 import type { Chain } from '@opentill/domain/chains';
 import { aChainCursor, aMerchant } from '@opentill/testkit/scenario';
 import { startTcpProxy } from '@opentill/testkit/tcp-proxy';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { COLLECTION, collectionData, startTestApi, TEST_NETWORKS, type TestApi } from './support/test-api.ts';
 
@@ -17,23 +16,16 @@ const LEFT_OUT = {
 };
 const errorsOf = (one: TestApi) => one.logLines().filter(({ level }) => level === 'error');
 
-let testDatabase: TestDatabase;
-let admin: Database;
+const { testDatabase, admin } = await openTestDatabase();
 let api: TestApi;
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  admin = testDatabase.open('admin');
   await aMerchant(admin.kysely, { merchantId: 'shop', ...merchant });
   await registerChains(admin.kysely, [{ ...ACME, chainId: 31_338 }]);
   for (const chain of ['ETH_SEPOLIA', ACME.chain] as const) await aChainCursor(admin.kysely, { chain });
   api = await startTestApi(testDatabase, { merchant, networks: [...TEST_NETWORKS, ACME], profile: 'local' });
 });
-afterAll(async () => {
-  await api.stop();
-  await admin.close();
-  await testDatabase.drop();
-});
+afterAll(() => api.stop());
 
 it('takes no order on a chain that the database has with another chain id', async () => {
   expect(await api.post(COLLECTION, collectionData({ chain: ACME.chain }))).toMatchObject({

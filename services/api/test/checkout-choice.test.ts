@@ -1,28 +1,20 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { signPaymentLink } from '@opentill/contracts/signing/verify-signature';
-import type { Database } from '@opentill/db/database';
 import type { MerchantSettings } from '@opentill/db/merchants';
 import { aChainCursor, aMerchant, aRate } from '@opentill/testkit/scenario';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import { anOrderId, COLLECTION, NO_LIMITS, startTestApi, type TestApi } from './support/test-api.ts';
 
-let testDatabase: TestDatabase;
-let admin: Database;
+const { testDatabase, admin } = await openTestDatabase();
 let api: TestApi;
 let merchant: MerchantSettings;
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  admin = testDatabase.open('admin');
   merchant = await aMerchant(admin.kysely, { merchantId: 'shop', rateLimits: NO_LIMITS, markupBps: 0 });
   for (const chain of ['ETH_SEPOLIA', 'BSC_TEST'] as const) await aChainCursor(admin.kysely, { chain });
   api = await startTestApi(testDatabase, { merchant });
 });
-afterAll(async () => {
-  await api.stop();
-  await admin.close();
-  await testDatabase.drop();
-});
+afterAll(() => api.stop());
 beforeEach(async () => {
   for (const symbol of ['USDT', 'USDC']) await aRate(admin.kysely, { symbol, rate: '0.920500000000' });
 });

@@ -4,9 +4,8 @@ import { sql } from 'kysely';
 import { evmAddressCodec } from '@opentill/chain-evm/address';
 import { LANGUAGE_VALUES } from '@opentill/checkout/texts/languages';
 import { signOrderId } from '@opentill/contracts/signing/verify-signature';
-import type { Database } from '@opentill/db/database';
 import { aChainCursor, aCollection, aMerchant, aTransfer, type OrderRow } from '@opentill/testkit/scenario';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import {
   anOrderId,
   COLLECTION,
@@ -21,13 +20,10 @@ import {
 } from './support/test-api.ts';
 
 const merchant = { token: 'token-of-shop-0123456789-0123456789' };
-let testDatabase: TestDatabase;
-let admin: Database;
+const { testDatabase, admin } = await openTestDatabase();
 let api: TestApi;
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  admin = testDatabase.open('admin');
   await aMerchant(admin.kysely, {
     merchantId: 'shop',
     ...merchant,
@@ -37,11 +33,7 @@ beforeAll(async () => {
   await aChainCursor(admin.kysely, { chain: 'ETH_SEPOLIA', head_height: 100 });
   api = await startTestApi(testDatabase, { merchant });
 });
-afterAll(async () => {
-  await api.stop();
-  await admin.close();
-  await testDatabase.drop();
-});
+afterAll(() => api.stop());
 
 const shown = (address: string) => evmAddressCodec.format(address as never);
 

@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sql } from 'kysely';
 import { evmAddressCodec } from '@opentill/chain-evm/address';
-import type { Database } from '@opentill/db/database';
 import type { MerchantSettings } from '@opentill/db/merchants';
 import { aChainCursor, aMerchant } from '@opentill/testkit/scenario';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { createDepositDeriver } from '@opentill/wallet/deposit-address-deriver';
 import { signPaymentLink } from '@opentill/contracts/signing/verify-signature';
@@ -20,15 +19,12 @@ import {
 } from './support/test-api.ts';
 import { findAddressProblems } from './support/find-address-problems.ts';
 
-let testDatabase: TestDatabase;
-let admin: Database;
+const { testDatabase, admin } = await openTestDatabase();
 let api: TestApi;
 let v3: MerchantSettings;
 let v2: MerchantSettings;
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  admin = testDatabase.open('admin');
   v3 = await aMerchant(admin.kysely, {
     merchantId: 'v3',
     rateLimits: NO_LIMITS,
@@ -39,11 +35,7 @@ beforeAll(async () => {
   await aChainCursor(admin.kysely, { chain: 'BSC_TEST' });
   api = await startTestApi(testDatabase, { merchant: v3 });
 });
-afterAll(async () => {
-  await api.stop();
-  await admin.close();
-  await testDatabase.drop();
-});
+afterAll(() => api.stop());
 
 const create = (data: unknown, merchant = v3, through = api) => through.post(COLLECTION, data, { merchant });
 

@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sql } from 'kysely';
 import { evmAddressCodec } from '@opentill/chain-evm/address';
-import type { Database } from '@opentill/db/database';
 import type { MerchantSettings } from '@opentill/db/merchants';
 import { aChainCursor, aHotWallet, aMerchant, ONE_USDT } from '@opentill/testkit/scenario';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import { signText } from '@opentill/contracts/signing/verify-signature';
 import {
   anOrderId,
@@ -24,15 +23,12 @@ import {
 
 const HOT_WALLET = TEST_PUBLIC_KEYS.families.EVM.hotWallets[0]!;
 
-let testDatabase: TestDatabase;
-let admin: Database;
+const { testDatabase, admin } = await openTestDatabase();
 let api: TestApi;
 let v3: MerchantSettings;
 let v2: MerchantSettings;
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  admin = testDatabase.open('admin');
   v3 = await aMerchant(admin.kysely, {
     merchantId: 'v3',
     rateLimits: NO_LIMITS,
@@ -44,11 +40,7 @@ beforeAll(async () => {
   await aHotWallet(admin.kysely, { amount: 10_000n * ONE_USDT });
   api = await startTestApi(testDatabase, { merchant: v3 });
 });
-afterAll(async () => {
-  await api.stop();
-  await admin.close();
-  await testDatabase.drop();
-});
+afterAll(() => api.stop());
 
 const pay = (data: unknown, merchant = v3, through = api) => through.post(PAYOUT, data, { merchant });
 

@@ -3,10 +3,9 @@ import { once } from 'node:events';
 import { Agent, request, type IncomingMessage } from 'node:http';
 import { sql } from 'kysely';
 import { signText } from '@opentill/contracts/signing/verify-signature';
-import type { Database } from '@opentill/db/database';
 import { aChainCursor, aHotWallet, aMerchant } from '@opentill/testkit/scenario';
 import { startTcpProxy, type TcpProxy } from '@opentill/testkit/tcp-proxy';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import {
   anOrderId,
@@ -23,14 +22,11 @@ const merchant = { token: 'token-of-shop-0123456789-0123456789' };
 /** Longer than the database takes to answer under load. */
 const GIVEN_UP_SOON = { addressWaitMs: 3_000, statementTimeoutMs: 4_000, connectTimeoutMs: 4_000 };
 const UNAVAILABLE = { code: 503, msg: 'Service unavailable', data: null };
-let testDatabase: TestDatabase;
-let admin: Database;
+const { testDatabase, admin } = await openTestDatabase();
 let proxy: TcpProxy;
 let api: TestApi;
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  admin = testDatabase.open('admin');
   await aMerchant(admin.kysely, { merchantId: 'shop', ...merchant, rateLimits: NO_LIMITS });
   await aChainCursor(admin.kysely, { chain: 'ETH_SEPOLIA' });
   await aHotWallet(admin.kysely);
@@ -45,8 +41,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await api.stop();
   await proxy.close();
-  await admin.close();
-  await testDatabase.drop();
 });
 
 async function comesBack(): Promise<void> {

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sql } from 'kysely';
-import type { Database } from '@opentill/db/database';
 import type { MerchantSettings } from '@opentill/db/merchants';
 import { aChainCursor, aMerchant } from '@opentill/testkit/scenario';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import {
   COLLECTION,
   collectionData,
@@ -20,15 +19,12 @@ import {
   type TestApi,
 } from './support/test-api.ts';
 
-let testDatabase: TestDatabase;
-let admin: Database;
+const { testDatabase, admin } = await openTestDatabase();
 let api: TestApi;
 let shop: MerchantSettings;
 let slow: MerchantSettings;
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  admin = testDatabase.open('admin');
   shop = await aMerchant(admin.kysely, {
     merchantId: 'shop',
     rateLimits: NO_LIMITS,
@@ -41,11 +37,7 @@ beforeAll(async () => {
   await aChainCursor(admin.kysely, { chain: 'ETH_SEPOLIA' });
   api = await startTestApi(testDatabase, { merchant: shop, unnamedFailuresMax: 1_000_000 });
 });
-afterAll(async () => {
-  await api.stop();
-  await admin.close();
-  await testDatabase.drop();
-});
+afterAll(() => api.stop());
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 const CHAINS = 'one of ETH_SEPOLIA, BSC_TEST, POLYGON_AMOY';

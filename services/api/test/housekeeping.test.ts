@@ -1,22 +1,14 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { sql } from 'kysely';
-import type { Database } from '@opentill/db/database';
 import { aMerchant } from '@opentill/testkit/scenario';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { createStore } from '../src/store/create-store.ts';
 import { startTestApi } from './support/test-api.ts';
 
-let testDatabase: TestDatabase;
-let admin: Database;
+const { testDatabase, admin } = await openTestDatabase();
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  admin = testDatabase.open('admin');
   await aMerchant(admin.kysely, { merchantId: 'shop', token: 'token-of-shop-0123456789-0123456789' });
-});
-afterAll(async () => {
-  await admin.close();
-  await testDatabase.drop();
 });
 
 /** `spent` expired nonces and counters, and one of each that is still needed. */

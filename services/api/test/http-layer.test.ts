@@ -7,9 +7,8 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OPENAPI_DOCUMENT } from '@opentill/contracts/http/openapi';
 import { signText } from '@opentill/contracts/signing/verify-signature';
-import type { Database } from '@opentill/db/database';
 import { aChainCursor, aMerchant } from '@opentill/testkit/scenario';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import {
   anOrderId,
   COLLECTION,
@@ -20,23 +19,16 @@ import {
   type TestApi,
 } from './support/test-api.ts';
 
-let testDatabase: TestDatabase;
-let admin: Database;
+const { testDatabase, admin } = await openTestDatabase();
 let api: TestApi;
 const merchant = { token: 'token-of-shop-0123456789-0123456789' };
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  admin = testDatabase.open('admin');
   await aMerchant(admin.kysely, { merchantId: 'shop', ...merchant, rateLimits: NO_LIMITS });
   await aChainCursor(admin.kysely, { chain: 'ETH_SEPOLIA' });
   api = await startTestApi(testDatabase, { merchant });
 });
-afterAll(async () => {
-  await api.stop();
-  await admin.close();
-  await testDatabase.drop();
-});
+afterAll(() => api.stop());
 
 const post = (
   body: NonNullable<RequestInit['body']>,

@@ -1,19 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sql } from 'kysely';
-import type { Database } from '@opentill/db/database';
 import type { MerchantSettings } from '@opentill/db/merchants';
 import { aChainCursor, aMerchant, aRate } from '@opentill/testkit/scenario';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import { NO_LIMITS, startTestApi, type Answered, type TestApi } from './support/test-api.ts';
 
-let testDatabase: TestDatabase;
-let admin: Database;
+const { testDatabase, admin } = await openTestDatabase();
 let api: TestApi;
 let merchant: MerchantSettings;
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  admin = testDatabase.open('admin');
   merchant = await aMerchant(admin.kysely, {
     merchantId: 'shop',
     rateLimits: NO_LIMITS,
@@ -24,11 +20,7 @@ beforeAll(async () => {
   await aRate(admin.kysely, { symbol: 'USDC', rate: '0.919600000000' });
   api = await startTestApi(testDatabase, { merchant, trustedProxies: ['127.0.0.1'] });
 });
-afterAll(async () => {
-  await api.stop();
-  await admin.close();
-  await testDatabase.drop();
-});
+afterAll(() => api.stop());
 
 let count = 0;
 const fields = (overrides: Record<string, unknown> = {}) => ({

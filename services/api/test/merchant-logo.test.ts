@@ -1,29 +1,21 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Database } from '@opentill/db/database';
 import { aChainCursor, aCollection, aMerchant } from '@opentill/testkit/scenario';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import { NO_LIMITS, startTestApi, USDT_SEPOLIA, type TestApi } from './support/test-api.ts';
 
 const SVG = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8"><path d="M0 0h8v8z"/></svg>';
 const merchant = { token: 'token-of-shop-0123456789-0123456789' };
-let testDatabase: TestDatabase;
-let admin: Database;
+const { testDatabase, admin } = await openTestDatabase();
 let api: TestApi;
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  admin = testDatabase.open('admin');
   await aMerchant(admin.kysely, { merchantId: 'shop', ...merchant, rateLimits: NO_LIMITS });
   await aMerchant(admin.kysely, { merchantId: 'plain' });
   await aChainCursor(admin.kysely, { chain: 'ETH_SEPOLIA' });
   await setProfile({ logo: Buffer.from(SVG), logo_type: 'image/svg+xml' });
   api = await startTestApi(testDatabase, { merchant });
 });
-afterAll(async () => {
-  await api.stop();
-  await admin.close();
-  await testDatabase.drop();
-});
+afterAll(() => api.stop());
 
 type Profile = Partial<
   Record<'accent_color' | 'support_url' | 'support_email' | 'shop_url' | 'name', string>

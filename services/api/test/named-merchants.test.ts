@@ -1,10 +1,9 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { sql } from 'kysely';
 import { signOrderId } from '@opentill/contracts/signing/verify-signature';
-import type { Database } from '@opentill/db/database';
 import type { MerchantSettings } from '@opentill/db/merchants';
 import { aChainCursor, aMerchant } from '@opentill/testkit/scenario';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import {
   anOrderId,
   COLLECTION,
@@ -15,16 +14,13 @@ import {
   type TestApiOptions,
 } from './support/test-api.ts';
 
-let testDatabase: TestDatabase;
-let admin: Database;
+const { testDatabase, admin } = await openTestDatabase();
 let oldest: MerchantSettings;
 let second: MerchantSettings;
 let newest: MerchantSettings;
 const running: TestApi[] = [];
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  admin = testDatabase.open('admin');
   const settings = { rateLimits: NO_LIMITS };
   // Sorted by age, not by id.
   oldest = await aMerchant(admin.kysely, { merchantId: 'm-oldest', ...settings });
@@ -38,10 +34,6 @@ beforeAll(async () => {
 });
 afterEach(async () => {
   await Promise.all(running.splice(0).map((api) => api.stop()));
-});
-afterAll(async () => {
-  await admin.close();
-  await testDatabase.drop();
 });
 
 async function start(options: TestApiOptions = {}): Promise<TestApi> {

@@ -3,21 +3,17 @@ import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sql } from 'kysely';
 import { signOrderId } from '@opentill/contracts/signing/verify-signature';
-import type { Database } from '@opentill/db/database';
 import { aChainCursor, aCollection, aMerchant, type OrderRow } from '@opentill/testkit/scenario';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { NO_LIMITS, startTestApi, USDT_SEPOLIA, type TestApi } from './support/test-api.ts';
 
 const merchant = { token: 'token-of-shop-0123456789-0123456789' };
 const LIMITS = { perOrder: 2, perClientAddress: 3, whole: 4 };
-let testDatabase: TestDatabase;
-let admin: Database;
+const { testDatabase, admin } = await openTestDatabase();
 let api: TestApi;
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  admin = testDatabase.open('admin');
   await aMerchant(admin.kysely, { merchantId: 'shop', ...merchant, rateLimits: NO_LIMITS });
   await aChainCursor(admin.kysely, { chain: 'ETH_SEPOLIA', head_height: 100 });
   api = await startTestApi(testDatabase, {
@@ -26,11 +22,7 @@ beforeAll(async () => {
     trustedProxies: ['127.0.0.1'],
   });
 });
-afterAll(async () => {
-  await api.stop();
-  await admin.close();
-  await testDatabase.drop();
-});
+afterAll(() => api.stop());
 
 interface Listening {
   readonly response: Response;

@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import { signPaymentLink } from '@opentill/contracts/signing/verify-signature';
-import type { Database } from '@opentill/db/database';
 import type { MerchantSettings } from '@opentill/db/merchants';
 import { anOption, anOrderWithOptions, choose as chooseInDatabase } from '@opentill/testkit/order-options';
 import { aChainCursor, aMerchant, aRate, aTransfer } from '@opentill/testkit/scenario';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import { watching } from '../src/store/watch-orders.ts';
 import {
   anOrderId,
@@ -17,24 +16,17 @@ import {
   type TestApi,
 } from './support/test-api.ts';
 
-let testDatabase: TestDatabase;
-let admin: Database;
+const { testDatabase, admin } = await openTestDatabase();
 let api: TestApi;
 let merchant: MerchantSettings;
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  admin = testDatabase.open('admin');
   merchant = await aMerchant(admin.kysely, { merchantId: 'shop', rateLimits: NO_LIMITS, markupBps: 0 });
   await aChainCursor(admin.kysely, { chain: 'ETH_SEPOLIA' });
   await aChainCursor(admin.kysely, { chain: 'BSC_TEST' });
   api = await startTestApi(testDatabase, { merchant });
 });
-afterAll(async () => {
-  await api.stop();
-  await admin.close();
-  await testDatabase.drop();
-});
+afterAll(() => api.stop());
 beforeEach(async () => {
   await aRate(admin.kysely, { symbol: 'USDT', rate: '0.920500000000' });
   await aRate(admin.kysely, { symbol: 'USDC', rate: '0.919600000000' });

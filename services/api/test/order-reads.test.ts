@@ -3,7 +3,6 @@ import { sql } from 'kysely';
 import { evmAddressCodec } from '@opentill/chain-evm/address';
 import { UNMATCHED_SHOWN } from '@opentill/contracts/format-unmatched';
 import { signOrderId } from '@opentill/contracts/signing/verify-signature';
-import type { Database } from '@opentill/db/database';
 import { announcePresence } from '@opentill/db/presence';
 import type { UnmatchedReason } from '@opentill/domain/settle-transfer';
 import { aFate, anOwnTransaction, aReservedPayout } from '@opentill/testkit/payout-scenario';
@@ -16,7 +15,7 @@ import {
   ONE_USDT,
   type OrderRow,
 } from '@opentill/testkit/scenario';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { createStore } from '../src/store/create-store.ts';
 import {
@@ -41,13 +40,10 @@ const NO_PROFILE = {
   shopUrl: null,
 };
 const merchant = { token: 'token-of-shop-0123456789-0123456789' };
-let testDatabase: TestDatabase;
-let admin: Database;
+const { testDatabase, admin } = await openTestDatabase();
 let api: TestApi;
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  admin = testDatabase.open('admin');
   await aMerchant(admin.kysely, {
     merchantId: 'shop',
     ...merchant,
@@ -57,11 +53,7 @@ beforeAll(async () => {
   await aChainCursor(admin.kysely, { chain: 'ETH_SEPOLIA', head_height: 100 });
   api = await startTestApi(testDatabase, { merchant });
 });
-afterAll(async () => {
-  await api.stop();
-  await admin.close();
-  await testDatabase.drop();
-});
+afterAll(() => api.stop());
 
 const shown = (address: string) => evmAddressCodec.format(address as never);
 

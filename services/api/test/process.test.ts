@@ -5,12 +5,11 @@ import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Database } from '@opentill/db/database';
 import { signText } from '@opentill/contracts/signing/verify-signature';
 import { NODE_ENVIRONMENT } from '@opentill/testkit/node-environment';
 import { aChainCursor, aMerchant, TEST_SECRETS_KEY_BASE64 } from '@opentill/testkit/scenario';
 import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { exitCodeOf } from '@opentill/runtime/service';
 import { writePublicKeys } from '@opentill/wallet/public-keys';
@@ -23,8 +22,7 @@ import {
   TEST_PUBLIC_KEYS_FILE,
 } from './support/test-api.ts';
 
-let testDatabase: TestDatabase;
-let admin: Database;
+const { testDatabase, admin } = await openTestDatabase();
 let broker: TestBroker;
 let directory: string;
 let environment: Record<string, string>;
@@ -33,8 +31,6 @@ let healthPort: number;
 const started: ChildProcess[] = [];
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  admin = testDatabase.open('admin');
   broker = await createTestBroker();
   await aMerchant(admin.kysely, { merchantId: 'shop', token: 'token-of-shop-0123456789-0123456789' });
   await aChainCursor(admin.kysely, { chain: 'ETH_SEPOLIA' });
@@ -60,8 +56,6 @@ afterAll(async () => {
   for (const child of started) if (child.exitCode === null) child.kill('SIGKILL');
   await rm(directory, { recursive: true });
   await broker.drop();
-  await admin.close();
-  await testDatabase.drop();
 });
 
 async function aFreePort(): Promise<number> {

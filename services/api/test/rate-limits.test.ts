@@ -1,8 +1,8 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { sql } from 'kysely';
-import { openDatabase, type Database } from '@opentill/db/database';
+import { openDatabase } from '@opentill/db/database';
 import { aChainCursor, aMerchant } from '@opentill/testkit/scenario';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { createRateLimits } from '../src/rate-limits.ts';
 import {
@@ -20,13 +20,10 @@ import {
 const merchant = { token: 'token-of-shop-0123456789-0123456789' };
 const SLOW_DOWN = 'Too many requests. Please slow down.';
 
-let testDatabase: TestDatabase;
-let admin: Database;
+const { testDatabase, admin } = await openTestDatabase();
 const running: TestApi[] = [];
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  admin = testDatabase.open('admin');
   await aChainCursor(admin.kysely, { chain: 'ETH_SEPOLIA' });
 });
 beforeEach(async () => {
@@ -36,10 +33,6 @@ afterEach(async () => {
   await beginAnew();
   await sql`delete from request_nonce`.execute(admin.kysely);
   await sql`delete from merchant where merchant_id <> 'shop'`.execute(admin.kysely);
-});
-afterAll(async () => {
-  await admin.close();
-  await testDatabase.drop();
 });
 
 async function start(options: TestApiOptions = {}): Promise<TestApi> {

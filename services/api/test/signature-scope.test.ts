@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { signOrderId, signText } from '@opentill/contracts/signing/verify-signature';
-import type { Database } from '@opentill/db/database';
 import { aChainCursor, aMerchant } from '@opentill/testkit/scenario';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import {
   anOrderId,
   COLLECTION,
@@ -16,25 +15,18 @@ import {
   type TestApi,
 } from './support/test-api.ts';
 
-let testDatabase: TestDatabase;
-let admin: Database;
+const { testDatabase, admin } = await openTestDatabase();
 let api: TestApi;
 const tokens = { 1: 'token-of-shop'.padEnd(32, '-'), 2: 'token-of-careful'.padEnd(32, '-') } as const;
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  admin = testDatabase.open('admin');
   const settings = { rateLimits: NO_LIMITS };
   await aMerchant(admin.kysely, { merchantId: 'shop', token: tokens[1], ...settings });
   await aMerchant(admin.kysely, { merchantId: 'careful', token: tokens[2], signVersion: 2, ...settings });
   await aChainCursor(admin.kysely, { chain: 'ETH_SEPOLIA' });
   api = await startTestApi(testDatabase, { merchant: { token: tokens[1] }, unnamedFailuresMax: 1_000_000 });
 });
-afterAll(async () => {
-  await api.stop();
-  await admin.close();
-  await testDatabase.drop();
-});
+afterAll(() => api.stop());
 
 /** Everything that an eavesdropper of the request or link sees. */
 interface Captured {

@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { tronAddressCodec } from '@opentill/chain-tron/address-codec';
 import { parseNetworkFile } from '@opentill/contracts/parse-network-file';
-import type { Database } from '@opentill/db/database';
 import { announcePresence } from '@opentill/db/presence';
 import { aChainCursor, aHotWallet, aMerchant, ONE_USDT } from '@opentill/testkit/scenario';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { createDepositDeriver } from '@opentill/wallet/deposit-address-deriver';
 import {
@@ -58,13 +57,10 @@ const TRON = parseNetworkFile(
   'TRON',
 );
 
-let testDatabase: TestDatabase;
-let admin: Database;
+const { testDatabase, admin } = await openTestDatabase();
 let api: TestApi;
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  admin = testDatabase.open('admin');
   const merchant = await aMerchant(admin.kysely, { merchantId: 'shop', rateLimits: NO_LIMITS });
   await aChainCursor(admin.kysely, { chain: CHAIN });
   await aHotWallet(admin.kysely, { chain: CHAIN, amount: 100n * ONE_USDT });
@@ -74,11 +70,7 @@ beforeAll(async () => {
     profile: 'local',
   });
 });
-afterAll(async () => {
-  await api.stop();
-  await admin.close();
-  await testDatabase.drop();
-});
+afterAll(() => api.stop());
 
 const payOut = async (receiveAddress: string, fields: Record<string, unknown> = {}) =>
   api.post(PAYOUT, payoutData({ chain: CHAIN, receiveAddress, ...fields }));

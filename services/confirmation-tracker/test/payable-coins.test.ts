@@ -1,22 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { sql } from 'kysely';
-import type { Database } from '@opentill/db/database';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import { payableCoins } from '../src/native-symbols.ts';
 import { sweepPayableCoins } from '../src/sweep-payable-coins.ts';
 import { createRecordingObserver, NETWORKS } from './tracker-scenario.ts';
 
-let testDatabase: TestDatabase;
-let admin: Database;
-let tracker: Database;
-beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  [admin, tracker] = [testDatabase.open('admin'), testDatabase.open('tracker')];
-});
-afterAll(async () => {
-  await Promise.all([admin.close(), tracker.close()]);
-  await testDatabase.drop();
-});
+const { admin, open } = await openTestDatabase();
+const tracker = open('tracker');
 
 test('makes coin for fees payable once its coin is a configured token', async () => {
   const network = NETWORKS[0]!;

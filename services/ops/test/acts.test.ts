@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sql } from 'kysely';
 import { OPS_OPERATIONS, OPS_ROUTES, type OpsOperation } from '@opentill/contracts/ops/catalog';
 import type { OpsRoute } from '@opentill/contracts/ops/route';
-import type { Database } from '@opentill/db/database';
 import { openSecret, tokenAad, webhookSecretAad } from '@opentill/db/sealed-secret';
 import { newId } from '@opentill/runtime/ids';
 import { anOwnTransaction, aReservedPayout } from '@opentill/testkit/payout-scenario';
@@ -19,26 +18,19 @@ import {
   TEST_SECRETS_KEY,
   type OrderRow,
 } from '@opentill/testkit/scenario';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import { approvalText } from '@opentill/wallet/policy/approval';
 import { startTestOps, type TestOps } from './support/test-ops.ts';
 
-let testDatabase: TestDatabase;
-let admin: Database;
+const { testDatabase, admin } = await openTestDatabase();
 let ops: TestOps;
 const done = new Set<string>();
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  admin = testDatabase.open('admin');
   ops = await startTestOps(testDatabase);
   await aMerchant(admin.kysely, { merchantId: 'shop', callbackUrl: 'https://shop.example/cb' });
 });
-afterAll(async () => {
-  await ops.stop();
-  await admin.close();
-  await testDatabase.drop();
-});
+afterAll(() => ops.stop());
 
 /** Checks its single audit entry: right operator, same request id. */
 async function act(

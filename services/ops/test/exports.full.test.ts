@@ -2,9 +2,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sql } from 'kysely';
-import type { Database } from '@opentill/db/database';
 import { aMerchant } from '@opentill/testkit/scenario';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { startTestOps, type TestOps } from './support/test-ops.ts';
 
@@ -21,13 +20,10 @@ function heldBytes(): number {
   return process.memoryUsage().heapUsed;
 }
 
-let testDatabase: TestDatabase;
-let admin: Database;
+const { testDatabase, admin } = await openTestDatabase();
 let ops: TestOps;
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  admin = testDatabase.open('admin');
   ops = await startTestOps(testDatabase);
   await aMerchant(admin.kysely, { merchantId: 'shop' });
   await sql`
@@ -39,11 +35,7 @@ beforeAll(async () => {
     admin.kysely,
   );
 });
-afterAll(async () => {
-  await ops.stop();
-  await admin.close();
-  await testDatabase.drop();
-});
+afterAll(() => ops.stop());
 
 const PATH = '/v1/exports/orders.csv?from=2026-01-01T00:00:00Z&until=2026-02-01T00:00:00Z';
 const asFinance = () => ({ headers: { authorization: `Bearer ${ops.tokens.FINANCE}` } });

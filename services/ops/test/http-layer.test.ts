@@ -1,25 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OPS_OPENAPI_DOCUMENT } from '@opentill/contracts/ops/openapi';
-import type { Database } from '@opentill/db/database';
 import { newId } from '@opentill/runtime/ids';
 import { aCollection, aHotWallet, aMerchant } from '@opentill/testkit/scenario';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import { startTestOps, type TestOps } from './support/test-ops.ts';
 
-let testDatabase: TestDatabase;
-let admin: Database;
+const { testDatabase, admin } = await openTestDatabase();
 let ops: TestOps;
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  admin = testDatabase.open('admin');
   ops = await startTestOps(testDatabase);
 });
-afterAll(async () => {
-  await ops.stop();
-  await admin.close();
-  await testDatabase.drop();
-});
+afterAll(() => ops.stop());
 
 const json = { 'content-type': 'application/json' };
 

@@ -1,24 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sql } from 'kysely';
-import type { Database } from '@opentill/db/database';
 import { addOperator } from '@opentill/db/operators';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import { startTestOps, type Answered, type TestOps } from './support/test-ops.ts';
 
-let testDatabase: TestDatabase;
-let admin: Database;
+const { testDatabase, admin } = await openTestDatabase();
 let ops: TestOps;
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  admin = testDatabase.open('admin');
   ops = await startTestOps(testDatabase, { readStatementTimeoutMs: 10_000 });
 });
-afterAll(async () => {
-  await ops.stop();
-  await admin.close();
-  await testDatabase.drop();
-});
+afterAll(() => ops.stop());
 
 const guesses = (count: number, tokenOf: (place: number) => string): Promise<Answered[]> =>
   Promise.all(

@@ -1,23 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Database } from '@opentill/db/database';
 import { hashOperatorToken } from '@opentill/db/operators';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import { startTestOps, type TestOps } from './support/test-ops.ts';
 
-let testDatabase: TestDatabase;
-let admin: Database;
+const { testDatabase, admin } = await openTestDatabase();
 let ops: TestOps;
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  admin = testDatabase.open('admin');
   ops = await startTestOps(testDatabase);
 });
-afterAll(async () => {
-  await ops.stop();
-  await admin.close();
-  await testDatabase.drop();
-});
+afterAll(() => ops.stop());
 
 async function makeOperator(operatorId: string, role: string): Promise<{ token: string }> {
   const { status, body } = await ops.call('createOperator', {

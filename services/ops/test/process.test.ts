@@ -5,25 +5,21 @@ import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Database } from '@opentill/db/database';
 import { addOperator } from '@opentill/db/operators';
 import { newId } from '@opentill/runtime/ids';
 import { NODE_ENVIRONMENT } from '@opentill/testkit/node-environment';
 import { aCollection, aMerchant, TEST_SECRETS_KEY_BASE64 } from '@opentill/testkit/scenario';
 import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { TEST_NETWORKS } from './support/test-ops.ts';
 
-let testDatabase: TestDatabase;
-let admin: Database;
+const { testDatabase, admin } = await openTestDatabase();
 let broker: TestBroker;
 let directory: string;
 let child: ChildProcess | undefined;
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  admin = testDatabase.open('admin');
   broker = await createTestBroker();
   directory = await mkdtemp(join(tmpdir(), 'opentill-ops-'));
   await writeFile(join(directory, 'networks.json'), JSON.stringify({ networks: TEST_NETWORKS }));
@@ -32,8 +28,6 @@ afterAll(async () => {
   if (child?.exitCode === null) child.kill('SIGKILL');
   await rm(directory, { recursive: true });
   await broker.drop();
-  await admin.close();
-  await testDatabase.drop();
 });
 
 async function findFreePort(): Promise<number> {

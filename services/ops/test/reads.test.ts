@@ -8,7 +8,6 @@ import {
   type OpsOperation,
 } from '@opentill/contracts/ops/catalog';
 import type { OpsRoute } from '@opentill/contracts/ops/route';
-import type { Database } from '@opentill/db/database';
 import { newId } from '@opentill/runtime/ids';
 import {
   aChainCursor,
@@ -22,14 +21,13 @@ import {
 } from '@opentill/testkit/scenario';
 import { aFate, anOwnTransaction, aReservedPayout, aSignedPayout } from '@opentill/testkit/payout-scenario';
 import { anOption, anOrderWithOptions, choose } from '@opentill/testkit/order-options';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import { selectOrders } from '../src/store/orders.ts';
 import { startTestOps, type TestOps } from './support/test-ops.ts';
 
 const RAW = Buffer.from('signed bytes that nobody may see');
 
-let testDatabase: TestDatabase;
-let admin: Database;
+const { testDatabase, admin } = await openTestDatabase();
 let ops: TestOps;
 let collection: OrderRow;
 let payout: OrderRow;
@@ -37,8 +35,6 @@ let paidBy: string;
 let sentBy: string;
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  admin = testDatabase.open('admin');
   ops = await startTestOps(testDatabase);
   await aMerchant(admin.kysely, { merchantId: 'shop' });
   await aChainCursor(admin.kysely, { chain: 'ETH_SEPOLIA', head_height: 110 });
@@ -60,11 +56,7 @@ beforeAll(async () => {
   await sql`select reserve(${payout.order_pk}::uuid)`.execute(admin.kysely);
   sentBy = await createSignedTransaction(payout);
 });
-afterAll(async () => {
-  await ops.stop();
-  await admin.close();
-  await testDatabase.drop();
-});
+afterAll(() => ops.stop());
 
 async function createCallback(order: OrderRow): Promise<void> {
   const key = { event_id: newId(), merchant_id: 'shop', subject_id: order.order_pk, sequence: 1 };

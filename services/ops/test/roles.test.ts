@@ -3,8 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OPS_OPERATIONS, OPS_ROUTES, type OpsOperation } from '@opentill/contracts/ops/catalog';
 import { OPERATOR_ROLES, type OperatorRole } from '@opentill/contracts/ops/roles';
 import type { OpsRoute } from '@opentill/contracts/ops/route';
-import type { Database } from '@opentill/db/database';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import { requestOf, startTestOps, type TestOps } from './support/test-ops.ts';
 
 type Letters = 'VSFA' | 'SFA' | 'SA' | 'FA' | 'A';
@@ -87,20 +86,13 @@ const INPUT: Readonly<Record<string, unknown>> = {
   chain: 'ETH_SEPOLIA',
 };
 
-let testDatabase: TestDatabase;
-let admin: Database;
+const { testDatabase, admin } = await openTestDatabase();
 let ops: TestOps;
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  admin = testDatabase.open('admin');
   ops = await startTestOps(testDatabase);
 });
-afterAll(async () => {
-  await ops.stop();
-  await admin.close();
-  await testDatabase.drop();
-});
+afterAll(() => ops.stop());
 
 function minimalRequest(id: OpsOperation) {
   const names = [...OPS_ROUTES[id].path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '');

@@ -1,25 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Address } from '@opentill/chain/address-codec';
-import type { Database } from '@opentill/db/database';
 import { createMetrics } from '@opentill/runtime/metrics';
 import { aCollection } from '@opentill/testkit/scenario';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { sql } from 'kysely';
 import { startCheckingDeposits } from '../src/wallet/check-deposits.ts';
 
-let database: TestDatabase;
-let admin: Database;
-let signer: Database;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  admin = database.open('admin');
-  signer = database.open('signer');
-});
-afterAll(async () => {
-  await Promise.all([admin.close(), signer.close()]);
-  await database.drop();
-});
+const { admin, open } = await openTestDatabase();
+const signer = open('signer');
 
 let lastIndex = -1;
 async function anOrder(isOurs: boolean, createdAgo = '0 s') {

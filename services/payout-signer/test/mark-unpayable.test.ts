@@ -1,14 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { sql } from 'kysely';
 import type { Address } from '@opentill/chain/address-codec';
-import type { Database, Db } from '@opentill/db/database';
+import type { Db } from '@opentill/db/database';
 import { keepLease } from '@opentill/db/lease';
 import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
 import { createLogger } from '@opentill/runtime/logger';
 import { aReservedPayout, aSignedPayout } from '@opentill/testkit/payout-scenario';
 import { anEvmAddress, type OrderRow } from '@opentill/testkit/scenario';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { startMarkingUnpayable } from '../src/wallet/mark-unpayable.ts';
 import type { Observe } from '../src/observe/observe.ts';
@@ -18,17 +18,8 @@ import { markUnpayable, refuseUnpayable } from '../src/store/mark-unpayable.ts';
 const wallet = anEvmAddress() as Address;
 const key = { chain: 'ETH_SEPOLIA', wallet } as const;
 
-let database: TestDatabase;
-let admin: Database;
-let signer: Database;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  [admin, signer] = [database.open('admin'), database.open('signer')];
-});
-afterAll(async () => {
-  await Promise.all([admin.close(), signer.close()]);
-  await database.drop();
-});
+const { admin, open } = await openTestDatabase();
+const signer = open('signer');
 
 const reserved = (overrides: Parameters<typeof aReservedPayout>[1] = {}) =>
   aReservedPayout(admin.kysely, { source_address: wallet, ...overrides });

@@ -1,21 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Database } from '@opentill/db/database';
+import { expect, test } from 'vitest';
 import { createMetrics } from '@opentill/runtime/metrics';
 import { aReservedPayout, refuse } from '@opentill/testkit/payout-scenario';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import { observeWaiting } from '../src/wallet/observe-waiting.ts';
 
-let database: TestDatabase;
-let admin: Database;
-let signer: Database;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  [admin, signer] = [database.open('admin'), database.open('signer')];
-});
-afterAll(async () => {
-  await Promise.all([admin.close(), signer.close()]);
-  await database.drop();
-});
+const { admin, open } = await openTestDatabase();
+const signer = open('signer');
 
 test('reports the age of the oldest payout that is not signed', async () => {
   const metrics = createMetrics('payout-signer', { ofProcess: false });

@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import type { Address } from '@opentill/chain/address-codec';
-import type { Database, Tx } from '@opentill/db/database';
+import type { Tx } from '@opentill/db/database';
 import { baseUnits } from '@opentill/domain/money';
 import { anOwnTransaction } from '@opentill/testkit/payout-scenario';
 import { aMerchant, anEvmAddress, aPayout } from '@opentill/testkit/scenario';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import type { SpentRow } from '../src/payouts/payout-facts.ts';
 import { createSpending } from '../src/policy/spending.ts';
 import { readSpent } from '../src/store/spent.ts';
@@ -13,21 +13,14 @@ import { readSpent } from '../src/store/spent.ts';
 const WALLET = anEvmAddress() as Address;
 const KEY = { chain: 'ETH_SEPOLIA', wallet: WALLET } as const;
 
-let database: TestDatabase;
-let admin: Database;
+const { admin } = await openTestDatabase();
 let merchantId: string;
 let otherMerchantId: string;
 beforeAll(async () => {
-  database = await createTestDatabase();
-  admin = database.open('admin');
   [{ merchantId }, { merchantId: otherMerchantId }] = await Promise.all([
     aMerchant(admin.kysely),
     aMerchant(admin.kysely),
   ]);
-});
-afterAll(async () => {
-  await admin.close();
-  await database.drop();
 });
 
 type State = 'REQUESTED' | 'AUTHORISED' | 'SIGNED' | 'REFUSED' | 'EXPIRED';

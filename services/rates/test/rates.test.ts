@@ -1,12 +1,11 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import { randomUUID } from 'node:crypto';
-import type { Database } from '@opentill/db/database';
 import type { Clock } from '@opentill/runtime/clock';
 import { createLogger } from '@opentill/runtime/logger';
 import { createMetrics, type Metrics } from '@opentill/runtime/metrics';
 import { aCollection, aMerchant } from '@opentill/testkit/scenario';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { startFakeSources, type FakeSources } from '@opentill/testkit/rate-sources';
 import { composeRates } from '../src/compose.ts';
@@ -16,21 +15,12 @@ import { createQuoteBook } from '../src/quote-book.ts';
 import { createRateRefresh } from '../src/refresh-rates.ts';
 import { createRateStore, type PairRate } from '../src/store/rates.ts';
 
-let testDatabase: TestDatabase;
-let database: Database;
-let admin: Database;
+const { testDatabase, admin, open } = await openTestDatabase();
+const database = open('rates');
 let fake: FakeSources;
 let now: Date;
 let metrics: Metrics;
 
-beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  [database, admin] = [testDatabase.open('rates'), testDatabase.open('admin')];
-});
-afterAll(async () => {
-  await Promise.all([database.close(), admin.close()]);
-  await testDatabase.drop();
-});
 beforeEach(async () => {
   fake = await startFakeSources();
   for (const [pair, price] of [

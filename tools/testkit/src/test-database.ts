@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import pg from 'pg';
+import { afterAll } from 'vitest';
 import { PRESET_CHAINS } from '@opentill/domain/chains';
 import { openDatabase, type Database } from '@opentill/db/database';
 import { checksum, migrate } from '@opentill/db/migrate';
@@ -114,6 +115,27 @@ export async function createTestDatabase(): Promise<TestDatabase> {
       }),
     drop: (closingMs = CLOSING_MS) => dropDatabase(name, closingMs),
   };
+}
+
+/**
+ * For one test file, which calls it before its own hooks. After them closes `admin` and the pools of the returned
+ * `open`, and drops the database.
+ */
+export async function openTestDatabase(): Promise<
+  Pick<TestDatabase, 'open'> & { readonly testDatabase: TestDatabase; readonly admin: Database }
+> {
+  const testDatabase = await createTestDatabase();
+  const opened: Database[] = [];
+  const open: TestDatabase['open'] = (role) => {
+    const database = testDatabase.open(role);
+    opened.push(database);
+    return database;
+  };
+  afterAll(async () => {
+    await Promise.all(opened.map((database) => database.close()));
+    await testDatabase.drop();
+  });
+  return { testDatabase, admin: open('admin'), open };
 }
 
 async function dropDatabase(name: string, closingMs: number): Promise<void> {

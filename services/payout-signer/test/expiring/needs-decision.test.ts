@@ -1,12 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import type { Address } from '@opentill/chain/address-codec';
 import type { TxHash } from '@opentill/chain/transfer';
-import type { Database } from '@opentill/db/database';
 import { keepLease } from '@opentill/db/lease';
 import { anOwnTransaction, aReservedPayout } from '@opentill/testkit/payout-scenario';
 import { anEvmAddress, type OrderRow } from '@opentill/testkit/scenario';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import { markAttemptsDead } from '../../src/expiring/store/mark-dead.ts';
 import { markUnpayable } from '../../src/store/mark-unpayable.ts';
 import { noteObstacles } from '../../src/store/save-authorised.ts';
@@ -16,12 +15,9 @@ const key = { chain: 'TRON_TEST', wallet } as const;
 /** Time of the two newest verified blocks. An attempt that expires at this time has expired. */
 const VERIFIED_MS = 1_800_000_000_000;
 
-let database: TestDatabase;
-let admin: Database;
-let signer: Database;
+const { admin, open } = await openTestDatabase();
+const signer = open('signer');
 beforeAll(async () => {
-  database = await createTestDatabase();
-  [admin, signer] = [database.open('admin'), database.open('signer')];
   await sql`insert into block (chain, height, hash, parent_hash, block_time)
     select ${key.chain}, h, 'b' || h, 'b' || (h - 1), to_timestamp(${VERIFIED_MS / 1_000})
     from generate_series(101, 102) as s (h)`.execute(admin.kysely);
@@ -30,10 +26,6 @@ beforeAll(async () => {
     values (${key.chain}, 'TRON', 102, 'b102', now(), 102, 102, 'b102', 102, 'b102', now(), 1)`.execute(
     admin.kysely,
   );
-});
-afterAll(async () => {
-  await Promise.all([admin.close(), signer.close()]);
-  await database.drop();
 });
 
 async function authorised(): Promise<OrderRow> {

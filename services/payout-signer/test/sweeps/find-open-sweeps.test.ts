@@ -1,8 +1,7 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { sql } from 'kysely';
-import type { Database } from '@opentill/db/database';
 import { aChainCursor, aCollection, anEvmAddress, aPayout } from '@opentill/testkit/scenario';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import { findDueDeposits } from '../../src/store/find-due-deposits.ts';
 
 // A limited number of deposit addresses is handled at once. Addresses with work to do precede those that wait for a
@@ -10,16 +9,7 @@ import { findDueDeposits } from '../../src/store/find-due-deposits.ts';
 
 const CHAIN = 'ETH_SEPOLIA';
 
-let database: TestDatabase;
-let admin: Database;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  admin = database.open('admin');
-});
-afterAll(async () => {
-  await admin.close();
-  await database.drop();
-});
+const { admin } = await openTestDatabase();
 beforeEach(async () => {
   await sql`update deposit_balance set reserved = 0`.execute(admin.kysely);
   await sql`update sweep set state = 'DONE', ended_at = now() where state = 'OPEN'`.execute(admin.kysely);
