@@ -1,28 +1,18 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { readerError } from '@opentill/chain/reader-error';
 import type { SourceHealth } from '@opentill/chain/source-health';
 import type { TokenWarning } from '@opentill/chain/token-warning';
-import type { Database } from '@opentill/db/database';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import { createMockNode, MOCK_TOKEN, type MockNode } from './mock-node.ts';
 import { CHAIN, forgetScans, MOCK_NETWORK, openScan, type LogLine, type TestScan } from './scan-harness.ts';
 
-let database: TestDatabase;
-let scanner: Database;
-let admin: Database;
+const database = await openTestDatabase();
+const { admin } = database;
+const scanner = database.open('scanner_evm');
+
 let node: MockNode;
 let log: LogLine[];
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  admin = database.open('admin');
-  scanner = database.open('scanner_evm');
-});
-afterAll(async () => {
-  await scanner.close();
-  await admin.close();
-  await database.drop();
-});
 beforeEach(async () => {
   await forgetScans(admin.kysely);
   node = createMockNode(CHAIN);

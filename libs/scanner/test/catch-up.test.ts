@@ -1,11 +1,10 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { sql } from 'kysely';
 import type { BlockHeader } from '@opentill/chain/block';
 import type { RangeRead } from '@opentill/chain/chain-reader';
 import { readerError } from '@opentill/chain/reader-error';
 import type { EventData } from '@opentill/contracts/event-catalog';
-import type { Database } from '@opentill/db/database';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import type { ScanNetwork } from '../src/scan-network.ts';
 import { aTx, createMockNode, type MockNode, type MockTx } from './mock-node.ts';
 import {
@@ -25,21 +24,14 @@ import {
 const [ALICE, CAROL, STRANGER] = [address('alice'), address('carol'), address('stranger')];
 const FIRST_HEAD = 20;
 
-let database: TestDatabase;
-let admin: Database;
-let scanner: Database;
+const database = await openTestDatabase();
+const { admin } = database;
+const scanner = database.open('scanner_evm');
+
 let node: MockNode;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  admin = database.open('admin');
-  scanner = database.open('scanner_evm');
   await giveOut(admin.kysely, [ALICE]);
-});
-afterAll(async () => {
-  await scanner.close();
-  await admin.close();
-  await database.drop();
 });
 
 /** Scanned to block 20, then extended by this many blocks with one payment each. */

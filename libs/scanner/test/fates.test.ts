@@ -1,13 +1,11 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { sql } from 'kysely';
-import type { Address } from '@opentill/chain/address-codec';
 import type { ChainReader } from '@opentill/chain/chain-reader';
 import type { FatesRead, TransactionFate } from '@opentill/chain/own-transaction';
 import { readerError } from '@opentill/chain/reader-error';
 import type { TxHash } from '@opentill/chain/transfer';
-import type { Database } from '@opentill/db/database';
 import { aHotWalletAddress } from '@opentill/testkit/payout-scenario';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import { aTx, createMockNode, type MockNode, type MockTx } from './mock-node.ts';
 import {
   address,
@@ -28,30 +26,23 @@ import {
   type TestScanOptions,
 } from './scan-harness.ts';
 
-const [ALICE, HOT] = [address('alice'), address('hotwallet')];
+const [ALICE, HOT, TRON_HOT] = [address('alice'), address('hotwallet'), address('other')];
+
+const database = await openTestDatabase();
+const { admin } = database;
+const signer = database.open('signer');
+const scanner = database.open('scanner_evm');
+
+beforeAll(async () => {
+  await giveOut(admin.kysely, [ALICE]);
+  await aHotWalletAddress(admin.kysely, { family: 'EVM', address: HOT });
+  await aHotWalletAddress(admin.kysely, { family: 'TRON', address: TRON_HOT });
+});
 
 /** EVM readers return only some headers of a range (sparse). */
 describe.each([{ isSparse: false }, { isSparse: true }])('sparse: $isSparse', ({ isSparse }) => {
-  let database: TestDatabase;
-  let admin: Database;
-  let signer: Database;
-  let scanner: Database;
   let node: MockNode;
 
-  beforeAll(async () => {
-    database = await createTestDatabase();
-    admin = database.open('admin');
-    signer = database.open('signer');
-    scanner = database.open('scanner_evm');
-    await giveOut(admin.kysely, [ALICE]);
-    await aHotWalletAddress(admin.kysely, { family: 'EVM', address: HOT });
-  });
-  afterAll(async () => {
-    await scanner.close();
-    await signer.close();
-    await admin.close();
-    await database.drop();
-  });
   beforeEach(async () => {
     await forgetScans(admin.kysely);
     node = createMockNode(CHAIN, { isSparse });
@@ -646,10 +637,8 @@ describe.each([{ isSparse: false }, { isSparse: true }])('sparse: $isSparse', ({
     });
 
     it('excludes a hot wallet address of another family', async () => {
-      const other = address('other') as Address;
-      await aHotWalletAddress(admin.kysely, { family: 'TRON', address: other });
       const scan = await openSettled();
-      node.mine(aTx({ to: other, amount: 5n }));
+      node.mine(aTx({ to: TRON_HOT, amount: 5n }));
       await scan.settle();
       expect(await recorded()).toEqual([]);
     });

@@ -1,10 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { sql } from 'kysely';
-import type { Database } from '@opentill/db/database';
 import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
 import { aHotWalletAddress } from '@opentill/testkit/payout-scenario';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import { createScanStore, type ScanStore } from '../src/store/scan-store.ts';
 import { address, giveOut } from './scan-harness.ts';
 
@@ -13,24 +12,17 @@ const [HOT, TRON_HOT] = [address('hot'), address('tronhot')];
 /** More than one statement can look up. */
 const STRANGERS = Array.from({ length: 25_000 }, (_, i) => address(`stranger${i}`));
 
-let database: TestDatabase;
-let admin: Database;
-let scanner: Database;
+const database = await openTestDatabase();
+const { admin } = database;
+const scanner = database.open('scanner_evm');
+
 let store: ScanStore;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  admin = database.open('admin');
-  scanner = database.open('scanner_evm');
   store = createScanStore({ db: scanner.kysely, schema: 'scanner_evm', clock: systemClock, newId });
   await giveOut(admin.kysely, [ALICE, BOB]);
   await aHotWalletAddress(admin.kysely, { family: 'EVM', address: HOT });
   await aHotWalletAddress(admin.kysely, { family: 'TRON', address: TRON_HOT });
-});
-afterAll(async () => {
-  await scanner.close();
-  await admin.close();
-  await database.drop();
 });
 
 const found = async (...asked: Parameters<ScanStore['findRecipients']>[1]): Promise<readonly string[]> =>

@@ -1,9 +1,8 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { sql } from 'kysely';
 import type { ChainReader } from '@opentill/chain/chain-reader';
 import type { TxHash } from '@opentill/chain/transfer';
-import type { Database } from '@opentill/db/database';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import { aTx, createMockNode, type MockNode, type MockTx } from './mock-node.ts';
 import {
   address,
@@ -22,24 +21,13 @@ import {
 
 const HALF_A_MINUTE_MS = 30_000;
 
-let database: TestDatabase;
-let admin: Database;
-let signer: Database;
-let scanner: Database;
+const database = await openTestDatabase();
+const { admin } = database;
+const signer = database.open('signer');
+const scanner = database.open('scanner_evm');
+
 let node: MockNode;
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  admin = database.open('admin');
-  signer = database.open('signer');
-  scanner = database.open('scanner_evm');
-});
-afterAll(async () => {
-  await scanner.close();
-  await signer.close();
-  await admin.close();
-  await database.drop();
-});
 beforeEach(async () => {
   await forgetScans(admin.kysely);
   // TAKEN is permanent, so the test disables the trigger that keeps it.

@@ -1,9 +1,8 @@
-import { afterAll, beforeAll, beforeEach } from 'vitest';
+import { beforeAll, beforeEach } from 'vitest';
 import type { BlockHash } from '@opentill/chain/block';
 import type { ChainReader } from '@opentill/chain/chain-reader';
-import type { Database } from '@opentill/db/database';
 import { aHotWalletAddress } from '@opentill/testkit/payout-scenario';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import { createMockNode, type MockNode, type MockTx } from './mock-node.ts';
 import {
   address,
@@ -22,24 +21,16 @@ export const empty = (count: number): readonly (readonly MockTx[])[] =>
   Array.from({ length: count }, () => []);
 
 /** A chain of 20 blocks at two sources. The scanner stores only the last block of a range, and those of payments. */
-export function useGaps() {
-  let database: TestDatabase;
-  let admin: Database;
-  let scanner: Database;
+export async function useGaps() {
+  const database = await openTestDatabase();
+  const { admin } = database;
+  const scanner = database.open('scanner_evm');
   let node: MockNode;
   let witness: MockNode;
 
   beforeAll(async () => {
-    database = await createTestDatabase();
-    admin = database.open('admin');
-    scanner = database.open('scanner_evm');
     await giveOut(admin.kysely, [ALICE, BOB]);
     await aHotWalletAddress(admin.kysely, { family: 'EVM', address: HOT });
-  });
-  afterAll(async () => {
-    await scanner.close();
-    await admin.close();
-    await database.drop();
   });
   beforeEach(async () => {
     await forgetScans(admin.kysely);

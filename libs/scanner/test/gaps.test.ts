@@ -10,7 +10,8 @@ import { ALICE, empty, useGaps } from './gap-world.ts';
 import { aTx } from './mock-node.ts';
 import { CHAIN, MOCK_NETWORK, transferVersions } from './scan-harness.ts';
 
-const { admin, scanner, node, sources, mine, open, openSettled, states, cursor, storedAbove } = useGaps();
+const { admin, scanner, node, sources, mine, open, openSettled, states, cursor, storedAbove } =
+  await useGaps();
 
 describe('reorganisation across a gap', () => {
   it('takes back a verified payment only if two sources replace its block', async () => {

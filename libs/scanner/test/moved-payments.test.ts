@@ -7,7 +7,7 @@ import { ALICE, BOB, empty, useGaps } from './gap-world.ts';
 import { aTx, createMockNode, type MockTx } from './mock-node.ts';
 import { CHAIN, outboxEvents, transferVersions } from './scan-harness.ts';
 
-const { admin, node, sources, mine, openSettled, openAgain, states, cursor } = useGaps();
+const { admin, node, sources, mine, openSettled, openAgain, states, cursor } = await useGaps();
 
 /** Catches up to 40. The segments above 26 are answered after the commit of 26, or after a removal in its place. */
 async function catchUpInTwoCommits(before: Awaited<ReturnType<typeof openSettled>>): Promise<void> {

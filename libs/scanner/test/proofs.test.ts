@@ -1,12 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import type { BlockHash, BlockHeader } from '@opentill/chain/block';
 import type { EpochEnd } from '@opentill/chain/epoch-committee';
-import type { Database } from '@opentill/db/database';
 import { keepLease, type Lease } from '@opentill/db/lease';
 import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import type { ChainState } from '../src/chain-state.ts';
 import { createScanStore, type ScanStore } from '../src/store/scan-store.ts';
 import { MOCK_NETWORK } from './scan-harness.ts';
@@ -14,16 +13,15 @@ import { MOCK_NETWORK } from './scan-harness.ts';
 const CHAIN = 'SUI_TEST';
 const NETWORK = { ...MOCK_NETWORK, chain: CHAIN, family: 'SUI' } as const;
 const EPOCH = 3;
-let database: TestDatabase;
-let scanner: Database;
-let signer: Database;
+const database = await openTestDatabase();
+const signer = database.open('signer');
+const scanner = database.open('scanner_sui');
+
 let store: ScanStore;
 let lease: Lease;
 let state: ChainState;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  [scanner, signer] = [database.open('scanner_sui'), database.open('signer')];
   const { kysely: db } = scanner;
   store = createScanStore({ db, schema: 'scanner_sui', clock: systemClock, newId });
   const name = `chain:${CHAIN}`;
@@ -32,10 +30,6 @@ beforeAll(async () => {
   lease = keeper.current()!;
   state = { head: block(10), finalizedHeight: 10, verifiedHeight: 10, blocks: [block(10)] };
   await store.insertFirstState(lease, NETWORK, state);
-});
-afterAll(async () => {
-  await Promise.all([scanner.close(), signer.close()]);
-  await database.drop();
 });
 
 function block(height: number): BlockHeader {

@@ -1,13 +1,12 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { sql } from 'kysely';
 import type { ChainReader } from '@opentill/chain/chain-reader';
 import { readerError } from '@opentill/chain/reader-error';
-import type { Database } from '@opentill/db/database';
 import { keepLease } from '@opentill/db/lease';
 import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
 import { createMetrics } from '@opentill/runtime/metrics';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { createObserve } from '../src/observe.ts';
 import { createChainGates, startChainScan } from '../src/scan-chain.ts';
@@ -40,21 +39,16 @@ const NETWORK: ScanNetwork = {
 };
 const ALICE = address('alice');
 
-let database: TestDatabase;
-let admin: Database;
-let signer: Database;
-let scanner: Database;
+const database = await openTestDatabase();
+const { admin } = database;
+const signer = database.open('signer');
+const scanner = database.open('scanner_evm');
+
 let node: MockNode;
 let log: LogLine[];
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  [admin, signer, scanner] = [database.open('admin'), database.open('signer'), database.open('scanner_evm')];
   await giveOut(admin.kysely, [ALICE]);
-});
-afterAll(async () => {
-  await Promise.all([scanner.close(), signer.close(), admin.close()]);
-  await database.drop();
 });
 beforeEach(async () => {
   await forgetScans(admin.kysely);

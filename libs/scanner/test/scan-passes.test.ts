@@ -1,9 +1,8 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { sql } from 'kysely';
-import type { Database } from '@opentill/db/database';
 import type { RangeRead } from '@opentill/chain/chain-reader';
 import { readerError } from '@opentill/chain/reader-error';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import { aTx, createMockNode, type MockNode } from './mock-node.ts';
 import {
   address,
@@ -21,24 +20,18 @@ import {
 
 const [ALICE, BOB, STRANGER] = [address('alice'), address('bob'), address('stranger')];
 
+const database = await openTestDatabase();
+const { admin } = database;
+const scanner = database.open('scanner_evm');
+
+beforeAll(async () => {
+  await giveOut(admin.kysely, [ALICE, BOB]);
+});
+
 /** EVM readers return only some headers of a range (sparse). */
 describe.each([{ isSparse: false }, { isSparse: true }])('sparse: $isSparse', ({ isSparse }) => {
-  let database: TestDatabase;
-  let admin: Database;
-  let scanner: Database;
   let node: MockNode;
 
-  beforeAll(async () => {
-    database = await createTestDatabase();
-    admin = database.open('admin');
-    scanner = database.open('scanner_evm');
-    await giveOut(admin.kysely, [ALICE, BOB]);
-  });
-  afterAll(async () => {
-    await scanner.close();
-    await admin.close();
-    await database.drop();
-  });
   beforeEach(async () => {
     await forgetScans(admin.kysely);
     node = createMockNode(CHAIN, { isSparse });

@@ -1,38 +1,30 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { sql } from 'kysely';
-import type { Database } from '@opentill/db/database';
 import {
   recordTestSpans,
   TEST_TRACE_ID,
   TEST_TRACEPARENT,
   type RecordedSpans,
 } from '@opentill/testkit/record-test-spans';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import { aTx, createMockNode, type MockNode } from './mock-node.ts';
 import { address, CHAIN, forgetScans, giveOut, openScan } from './scan-harness.ts';
 
 const [ALICE, BOB] = [address('alice'), address('bob')];
 const OF_BOB = '00-11111111111111111111111111111111-2222222222222222-01';
 
-let database: TestDatabase;
-let admin: Database;
-let scanner: Database;
+const database = await openTestDatabase();
+const { admin } = database;
+const scanner = database.open('scanner_evm');
+
 let node: MockNode;
 let spans: RecordedSpans | undefined;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  admin = database.open('admin');
-  scanner = database.open('scanner_evm');
   await giveOut(admin.kysely, [ALICE, BOB]);
   await sql`update orders set traceparent = case address when ${ALICE} then ${TEST_TRACEPARENT} else ${OF_BOB} end`.execute(
     admin.kysely,
   );
-});
-afterAll(async () => {
-  await scanner.close();
-  await admin.close();
-  await database.drop();
 });
 beforeEach(async () => {
   await forgetScans(admin.kysely);

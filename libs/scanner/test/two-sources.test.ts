@@ -1,10 +1,9 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { sql } from 'kysely';
 import type { ChainReader } from '@opentill/chain/chain-reader';
 import { readerError } from '@opentill/chain/reader-error';
 import type { TransferPosition } from '@opentill/chain/transfer';
-import type { Database } from '@opentill/db/database';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { openTestDatabase } from '@opentill/testkit/test-database';
 import type { ScanNetwork } from '../src/scan-network.ts';
 import { aTx, createMockNode, type MockNode, type MockTx } from './mock-node.ts';
 import {
@@ -20,27 +19,22 @@ import {
   type TestScanOptions,
 } from './scan-harness.ts';
 
+const ALICE = address('alice');
+
+const database = await openTestDatabase();
+const { admin } = database;
+const scanner = database.open('scanner_evm');
+
+beforeAll(async () => {
+  await giveOut(admin.kysely, [ALICE]);
+});
+
 /** EVM readers return only some headers of a range (sparse). */
 describe.each([{ isSparse: false }, { isSparse: true }])('sparse: $isSparse', ({ isSparse }) => {
   /** `node` may return wrong data; `witness` confirms blocks. Families compare sources in their own readers. */
-  let database: TestDatabase;
-  let admin: Database;
-  let scanner: Database;
   let node: MockNode;
   let witness: MockNode;
-  const ALICE = address('alice');
 
-  beforeAll(async () => {
-    database = await createTestDatabase();
-    admin = database.open('admin');
-    scanner = database.open('scanner_evm');
-    await giveOut(admin.kysely, [ALICE]);
-  });
-  afterAll(async () => {
-    await scanner.close();
-    await admin.close();
-    await database.drop();
-  });
   beforeEach(async () => {
     await forgetScans(admin.kysely);
     node = createMockNode(CHAIN, { isSparse });

@@ -19,7 +19,7 @@ const {
   cursor,
   storedAbove,
   readSeenAsExpected,
-} = useGaps();
+} = await useGaps();
 
 describe('verified range', () => {
   it('rejects a range that does not continue the verified block', async () => {
