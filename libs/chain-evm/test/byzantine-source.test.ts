@@ -118,7 +118,7 @@ describe('a consistent Byzantine source next to an honest one', () => {
     const earlier = HONEST.map((block) => ({ ...block, timeSeconds: block.timeSeconds - 600 }));
     await withHonest({ chain: earlier }, expectRejected(48, 50));
     await withHonest({ chain: earlier }, expectRejected(50, 50));
-    // Only in requests for nothing but blocks: those for the blocks of payments.
+    // Only in requests that contain no other call: those for the blocks of payments.
     const twist: View['twist'] = ({ method }, result, calls) =>
       method === 'eth_getBlockByNumber' && calls.every((call) => call.method === method)
         ? { ...(result as object), timestamp: quantity(1) }

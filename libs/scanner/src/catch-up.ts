@@ -83,12 +83,12 @@ async function* catchUp(
       const isFull = waiting.length >= SEGMENTS_PER_COMMIT;
       if (next === 'more' && !isFull && (await reads.isNextReady(NEXT_SEGMENT_WAIT_MS))) continue;
       while (waiting.length > 0) {
-        const reads = waiting.splice(0, countOfKind(waiting));
-        const unconfirmed = await failureOf(() => confirmDepth(scanning, goal, reads, options));
+        const together = waiting.splice(0, countOfKind(waiting));
+        const unconfirmed = await failureOf(() => confirmDepth(scanning, goal, together, options));
         if (unconfirmed !== undefined) return { state, ...unconfirmed };
-        const before = state;
-        state = yield changeOf(network, state, goal, reads);
-        const failure = reads[0]?.kind === 'verified' ? contradictionOf(before, state) : undefined;
+        const last = state;
+        state = yield changeOf(network, last, goal, together);
+        const failure = together[0]?.kind === 'verified' ? contradictionOf(last, state) : undefined;
         if (failure !== undefined) return { state, failure };
       }
       if (next === 'end') return { state };

@@ -45,7 +45,7 @@ function countedDepth(
 }
 
 /**
- * Highest block that is deep enough by nothing but the finality, on which two sources agree. Its own hash is compared
+ * Highest block that finality, on which two sources agree, makes deep enough. Its own hash is compared
  * when it is read. -1 without finality.
  */
 export function surelyFinal(
