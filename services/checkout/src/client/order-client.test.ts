@@ -1,6 +1,8 @@
-import { expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { anOpenOrder, anOrder, USDC } from '../../test/support/an-order.ts';
 import { createOrderClient } from './order-client.ts';
+
+afterEach(() => void vi.useRealTimers());
 
 const asking = (answer: () => Response) => {
   const urls: string[] = [];
@@ -25,6 +27,17 @@ test('sends the order id and signature of the link', async () => {
     'https://api.example/v1/order/getOrderStatus?orderId=a%3Ab&sign=f00',
   ]);
   expect(client.eventsUrl).toBe('https://api.example/v1/order/events?orderId=a%3Ab&sign=f00');
+});
+
+test('asks for the order at most twice a second', async () => {
+  vi.useFakeTimers();
+  const { client, urls } = asking(() => json(200, anOrder()));
+  const all = Promise.all(Array.from({ length: 3 }, () => client.pay()));
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(urls).toHaveLength(2);
+  await vi.advanceTimersByTimeAsync(100);
+  await all;
+  expect(urls).toHaveLength(3);
 });
 
 test('sends a choice, and reports when the order rejects it', async () => {
