@@ -93,23 +93,21 @@ describe('300 blocks, 15 reorganisations and 1,000 deposits', () => {
 function withTrustedLogs(reader: ChainReader): ChainReader {
   return {
     ...reader,
-    async readVerified(from, to, _expected, options = {}) {
-      const range = await reader.readSeen(from, to, options);
-      const have = new Set(range.headers.map(({ height }) => height));
-      const missing = (options.headersAt ?? []).filter((h) => h >= from && h <= to && !have.has(h));
-      const more = await Promise.all([...new Set(missing)].map((h) => reader.headers(h, h, options)));
-      const headers = [...range.headers, ...more.flat()].toSorted((a, b) => a.height - b.height);
-      return { ...range, headers };
-    },
-    async confirmTransfers(candidates, options) {
-      const { confirmed, refuted } = await reader.confirmTransfers(candidates, options);
+    readVerified: (from, to, _expected, options) => reader.readSeen(from, to, options),
+    async confirmTransfers(candidates, options = {}) {
+      const { confirmed, refuted, headers = [] } = await reader.confirmTransfers(candidates, options);
+      const have = new Set([...(options.headers ?? []), ...headers].map(({ height }) => height));
+      const wanted = new Set(
+        refuted.map(({ blockHeight }) => blockHeight).filter((height) => !have.has(height)),
+      );
+      const read = await Promise.all([...wanted].map((height) => reader.headers(height, height, options)));
       const believed = refuted.map((candidate): Transfer => ({
         ...candidate,
         chain: reader.chain,
         position: `log:${candidate.indexInBlock}` as TransferPosition,
         feeBaseUnits: 0n as BaseUnits,
       }));
-      return { confirmed: [...confirmed, ...believed], refuted: [] };
+      return { confirmed: [...confirmed, ...believed], refuted: [], headers: [...headers, ...read.flat()] };
     },
   };
 }
