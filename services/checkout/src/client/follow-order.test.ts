@@ -211,19 +211,6 @@ describe('followOrder without a stream', () => {
     expect(shown.map(({ status }) => status)).toEqual(['PENDING', 'SUCCESS']);
   });
 
-  test('refreshes after a short rate limit, and not after a long one', async () => {
-    const { asked, server, following } = aPage(anOrder());
-    server.answer = { outcome: 'SLOW_DOWN', waitMs: 1_000 };
-    const refreshed = following.refresh();
-    await pass(500);
-    server.answer = undefined;
-    await pass(1_600);
-    expect(await refreshed).toBe(server.order);
-    expect(asked).toEqual(['pay', 'pay']);
-    server.answer = { outcome: 'SLOW_DOWN', waitMs: 10_000 };
-    expect(await following.refresh()).toBeUndefined();
-  });
-
   test('polls an expired order slowly, since it may be paid late', async () => {
     const { asked, server, shown } = aPage(anOrder({ status: 'EXPIRED' }), { streams: false });
     await pass(3_500 + 30_000);

@@ -14,7 +14,7 @@ export interface FollowDeps {
 }
 
 export interface Following {
-  /** Polls now, and after a short rate limit. Undefined when the API is unreachable or its answers keep changing. */
+  /** Polls now. Undefined when the API is unreachable or its answers keep changing. */
   refresh(): Promise<CheckoutOrder | undefined>;
   /** Chooses a coin of the order, and shows the order with it. */
   choose(coin: Pick<CheckoutOrder, 'chain' | 'symbol'>): Promise<ChoiceResult['outcome']>;
@@ -36,8 +36,6 @@ const JITTER_MS = 1_000;
 /** With diverging server clocks each stream message may cause a poll; this limits them. */
 const POLL_BEHIND_MS = 1_000;
 const REFRESH_TRIES = 3;
-/** A payer who has pressed a button waits this long for the API's rate limit. */
-const REFRESH_WAIT_MAX_MS = 2_000;
 
 interface State {
   latest: CheckoutOrder | null;
@@ -112,7 +110,17 @@ export function followOrder(deps: FollowDeps, first: CheckoutOrder | null): Foll
   if (first === null || isOpen(first)) state.stream.start();
   poll(first === null ? 0 : isSettled(first) ? POLL_EXPIRED_MS : POLL_MS);
   return {
-    refresh: async () => refreshOrder(deps, state),
+    async refresh() {
+      for (let tries = 0; tries < REFRESH_TRIES && isUndecided(state); tries += 1) {
+        const { shown, doubts } = state;
+        const asked = await client.pay();
+        if (doubts !== state.doubts) return undefined;
+        applyAnswer(deps, state, asked, shown);
+        if (asked.outcome !== 'ANSWERED') return undefined;
+        if (asked.data === state.latest) return asked.data;
+      }
+      return isUndecided(state) ? undefined : (state.latest ?? undefined);
+    },
     choose: async (coin) => chooseCoin(deps, state, coin),
     // Also while the stream is active: a stream that broke in the background is detected only later.
     wake: () => poll(0),
@@ -124,23 +132,6 @@ export function followOrder(deps: FollowDeps, first: CheckoutOrder | null): Foll
       poll(0);
     },
   };
-}
-
-async function refreshOrder(deps: FollowDeps, state: State): Promise<CheckoutOrder | undefined> {
-  for (let tries = 0; tries < REFRESH_TRIES && isUndecided(state); tries += 1) {
-    const { shown, doubts } = state;
-    const asked = await deps.client.pay();
-    if (doubts !== state.doubts) return undefined;
-    const pauseMs = applyAnswer(deps, state, asked, shown);
-    if (asked.outcome === 'SLOW_DOWN' && asked.waitMs <= REFRESH_WAIT_MAX_MS) {
-      await new Promise((resolve) => setTimeout(resolve, pauseMs));
-      if (doubts !== state.doubts) return undefined;
-      continue;
-    }
-    if (asked.outcome !== 'ANSWERED') return undefined;
-    if (asked.data === state.latest) return asked.data;
-  }
-  return isUndecided(state) ? undefined : (state.latest ?? undefined);
 }
 
 async function chooseCoin(
